@@ -1,0 +1,129 @@
+package column
+
+import "unsafe"
+
+// Builder appends values to a growing column. It is not safe for concurrent use.
+type Builder struct {
+	t     Type
+	n     int
+	nulls int
+	valid []byte // grown from the first NULL on
+	data  []byte
+	offs  []int32
+}
+
+// NewBuilder returns a builder of type t with room for n values.
+func NewBuilder(t Type, n int) *Builder {
+	b := &Builder{t: t}
+	if t.Varlen() {
+		b.offs = make([]int32, 1, n+1)
+	} else {
+		b.data = make([]byte, 0, n*t.Size())
+	}
+	return b
+}
+
+// Len returns the number of values appended.
+func (b *Builder) Len() int { return b.n }
+
+// DataLen returns the bytes appended so far: a caller that builds text watches that it stays
+// within the 2 GiB that 32-bit offsets can address.
+func (b *Builder) DataLen() int { return len(b.data) }
+
+func (b *Builder) mark(ok bool) {
+	if !ok && b.valid == nil {
+		b.valid = NewBitmap(b.n, true)
+	}
+	if b.valid != nil {
+		if b.n>>3 >= len(b.valid) {
+			b.valid = append(b.valid, 0)
+		}
+		if ok {
+			b.valid[b.n>>3] |= 1 << (b.n & 7)
+		} else {
+			b.nulls++
+		}
+	}
+	b.n++
+}
+
+var zeros [16]byte
+
+// AppendNull appends a NULL.
+func (b *Builder) AppendNull() {
+	if b.offs != nil {
+		b.offs = append(b.offs, int32(len(b.data)))
+	} else {
+		b.data = append(b.data, zeros[:b.t.Size()]...)
+	}
+	b.mark(false)
+}
+
+// AppendRaw appends a value given as its bytes: a fixed-width value's, or a text.
+func (b *Builder) AppendRaw(v []byte) {
+	b.data = append(b.data, v...)
+	if b.offs != nil {
+		b.offs = append(b.offs, int32(len(b.data)))
+	}
+	b.mark(true)
+}
+
+// AppendString appends a text.
+func (b *Builder) AppendString(s string) { b.AppendRaw(unsafe.Slice(unsafe.StringData(s), len(s))) }
+
+// Append appends a fixed-width value to b. The size of V must be the type's.
+func Append[V Fixed](b *Builder, v V) {
+	b.AppendRaw(unsafe.Slice((*byte)(unsafe.Pointer(&v)), unsafe.Sizeof(v)))
+}
+
+// AppendFrom appends row i of c, which must have the builder's type.
+func (b *Builder) AppendFrom(c *Column, i int) {
+	if c.IsNull(i) {
+		b.AppendNull()
+	} else {
+		b.AppendRaw(c.Raw(i))
+	}
+}
+
+// AppendColumn appends all rows of c, which must have the builder's type.
+func (b *Builder) AppendColumn(c *Column) {
+	if c.N == 0 {
+		return
+	}
+	if b.offs != nil {
+		base := int32(len(b.data)) - c.Offsets[0]
+		b.data = append(b.data, c.Data[c.Offsets[0]:c.Offsets[c.N]]...)
+		for _, o := range c.Offsets[1 : c.N+1] {
+			b.offs = append(b.offs, o+base)
+		}
+	} else {
+		b.data = append(b.data, c.Data[:c.N*c.Type.Size()]...)
+	}
+	nulls := c.NullCount()
+	if nulls == 0 && b.valid == nil {
+		b.n += c.N
+		return
+	}
+	if b.valid == nil {
+		b.valid = NewBitmap(b.n, true)
+	}
+	for len(b.valid) < (b.n+c.N+7)/8 {
+		b.valid = append(b.valid, 0)
+	}
+	for i := range c.N {
+		if !c.IsNull(i) {
+			SetBit(b.valid, b.n+i)
+		}
+	}
+	b.nulls += nulls
+	b.n += c.N
+}
+
+// Finish returns the column and leaves the builder unusable.
+func (b *Builder) Finish() Column {
+	c := Column{Type: b.t, N: b.n, Data: b.data, Offsets: b.offs}
+	if b.nulls > 0 {
+		c.Valid = b.valid
+	}
+	return c
+}

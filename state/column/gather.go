@@ -1,0 +1,112 @@
+package column
+
+import "unsafe"
+
+// Gather returns the rows of c at sel, in that order; a row may be named more than once.
+func (c *Column) Gather(sel []int32) Column {
+	out := Column{Type: c.Type, N: len(sel)}
+	if c.Valid != nil {
+		v := NewBitmap(len(sel), false)
+		for k, i := range sel {
+			v[k>>3] |= (c.Valid[i>>3] >> (i & 7) & 1) << (k & 7)
+		}
+		out.Valid = v
+	}
+	switch c.Type.Size() {
+	case 0:
+		out.Offsets = make([]int32, len(sel)+1)
+		total := int32(0)
+		for k, i := range sel {
+			total += c.Offsets[i+1] - c.Offsets[i]
+			out.Offsets[k+1] = total
+		}
+		out.Data = make([]byte, total)
+		for k, i := range sel {
+			copy(out.Data[out.Offsets[k]:], c.Data[c.Offsets[i]:c.Offsets[i+1]])
+		}
+	case 1:
+		out.Data = gatherFixed[uint8](c, sel)
+	case 2:
+		out.Data = gatherFixed[uint16](c, sel)
+	case 4:
+		out.Data = gatherFixed[uint32](c, sel)
+	case 8:
+		out.Data = gatherFixed[uint64](c, sel)
+	case 16:
+		out.Data = gatherFixed[Int128](c, sel)
+	}
+	return out
+}
+
+func gatherFixed[V Fixed](c *Column, sel []int32) []byte {
+	if len(sel) == 0 {
+		return nil
+	}
+	src, dst := Values[V](c), make([]V, len(sel))
+	for k, i := range sel {
+		dst[k] = src[i]
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(dst))), len(sel)*int(unsafe.Sizeof(dst[0])))
+}
+
+// Slice returns rows lo to hi (not included). It shares the values; the bitmap is copied when lo is
+// not a multiple of 8.
+func (c *Column) Slice(lo, hi int) Column {
+	if lo == 0 && hi == c.N {
+		return *c
+	}
+	out := Column{Type: c.Type, N: hi - lo}
+	if c.Valid != nil {
+		out.Valid = sliceBitmap(c.Valid, lo, hi-lo)
+	}
+	if c.Offsets != nil {
+		out.Offsets, out.Data = c.Offsets[lo:hi+1], c.Data
+	} else {
+		s := c.Type.Size()
+		out.Data = c.Data[lo*s : hi*s]
+	}
+	return out
+}
+
+// Concat returns the rows of all columns in order. With one column that column itself is returned.
+// All must have type t; with none the result is empty.
+func Concat(t Type, cols ...*Column) Column {
+	if len(cols) == 1 {
+		return *cols[0]
+	}
+	n, bytes := 0, 0
+	for _, c := range cols {
+		n += c.N
+		if c.Offsets != nil && c.N > 0 {
+			bytes += int(c.Offsets[c.N] - c.Offsets[0])
+		}
+	}
+	b := NewBuilder(t, n)
+	if t.Varlen() {
+		b.data = make([]byte, 0, bytes)
+	}
+	for _, c := range cols {
+		b.AppendColumn(c)
+	}
+	return b.Finish()
+}
+
+// Nulls returns a column of n NULLs.
+func Nulls(t Type, n int) Column {
+	c := Column{Type: t, N: n, Valid: NewBitmap(n, false)}
+	if t.Varlen() {
+		c.Offsets = make([]int32, n+1)
+	} else {
+		c.Data = make([]byte, n*t.Size())
+	}
+	return c
+}
+
+// Repeat returns n copies of row i of c.
+func (c *Column) Repeat(i, n int) Column {
+	sel := make([]int32, n)
+	for k := range sel {
+		sel[k] = int32(i)
+	}
+	return c.Gather(sel)
+}

@@ -1,0 +1,45 @@
+package plan
+
+import (
+	"tidemill/operators/expr"
+	"tidemill/state/column"
+)
+
+// Op names a plan node. The strings are frozen: plans are stored in the catalog and the log.
+type Op string
+
+// The nodes that Tidemill maintains.
+const (
+	Scan      Op = "scan"      // Relation; outputs its Columns
+	Filter    Op = "filter"    // Input 0's rows for which every one of Exprs is true
+	Project   Op = "project"   // Exprs over Input 0
+	Aggregate Op = "aggregate" // Groups, Aggs over Input 0; output columns: groups, then aggregates
+	Distinct  Op = "distinct"  // Input 0's different rows
+	Union     Op = "union"     // UNION ALL of the inputs
+	Values    Op = "values"    // constant rows: Rows, each with an expression without columns per output
+)
+
+// Node is one operator of a view's plan, a value that can be encoded as JSON.
+type Node struct {
+	Op     Op             `json:"op"`
+	Inputs []*Node        `json:"in,omitempty"`
+	Schema []column.Field `json:"schema"` // output columns
+
+	Relation string `json:"relation,omitempty"` // Scan: canonical name of the table or view
+	Columns  []int  `json:"columns,omitempty"`  // Scan: the relation's columns that are output
+
+	Exprs []*expr.Expr   `json:"exprs,omitempty"` // Filter: conjuncts, fallible ones last; Project: outputs
+	Rows  [][]*expr.Expr `json:"rows,omitempty"`  // Values
+
+	Groups []*expr.Expr `json:"groups,omitempty"` // Aggregate; empty for the whole input as one group
+	Aggs   []Agg        `json:"aggs,omitempty"`
+}
+
+// Agg is one aggregate of an Aggregate node.
+type Agg struct {
+	Func     string       `json:"f"` // DuckDB's name: count_star, count, sum, avg, min, max
+	Args     []*expr.Expr `json:"args,omitempty"`
+	Distinct bool         `json:"distinct,omitempty"`
+	Filter   *expr.Expr   `json:"filter,omitempty"`
+	Type     column.Type  `json:"t"`
+}
