@@ -127,3 +127,16 @@ func (b *Builder) Finish() Column {
 	}
 	return c
 }
+
+// View returns the column as it is so far. Later appends do not change it: they write behind its
+// end, except into the last byte of the bitmap, which is therefore copied.
+func (b *Builder) View() Column {
+	c := Column{Type: b.t, N: b.n, Data: b.data[:len(b.data):len(b.data)]}
+	if b.offs != nil {
+		c.Offsets = b.offs[: b.n+1 : b.n+1]
+	}
+	if b.nulls > 0 {
+		c.Valid = append([]byte(nil), b.valid...)
+	}
+	return c
+}

@@ -1,0 +1,220 @@
+package expr
+
+import (
+	"fmt"
+	"slices"
+
+	"tidemill/state/column"
+)
+
+// Program is a compiled expression. Equal subtrees are evaluated once, constant ones once for all
+// batches, and whatever has no kernel goes to the Evaluator in calls that are as large as possible.
+//
+// A Program reuses its buffers from one Eval to the next, so it serves one goroutine at a time;
+// compile one for each. What Eval returns never aliases those buffers.
+type Program struct {
+	root *node
+	ev   Evaluator
+	memo int // slots for shared nodes
+	pool pool
+}
+
+// Compile prepares e for evaluation. The Evaluator may be nil when Native will be true and every
+// kernel is exact on every value; otherwise Eval fails where it would be needed. Compile does not
+// keep or change e's nodes beyond reading them.
+func Compile(e *Expr, ev Evaluator) *Program {
+	c := compiler{nodes: map[string]*node{}}
+	p := &Program{ev: ev}
+	p.root = c.node(e)
+	for _, nd := range c.order {
+		if nd.uses > 1 && len(nd.args) > 0 && !nd.konst {
+			nd.slot = p.memo
+			p.memo++
+		}
+	}
+	return p
+}
+
+// Eval evaluates the program over n rows of inputs. The column has n rows; where a row failed it
+// holds NULL, and the row and its reason are in the RowErrors. The error is the machinery's.
+// The column is the caller's, but may share buffers with inputs.
+func (p *Program) Eval(inputs []column.Column, n int) (column.Column, *RowErrors, error) {
+	if n == 0 {
+		return column.NewBuilder(p.root.typ, 0).Finish(), nil, nil
+	}
+	f := &frame{p: p, inputs: inputs, n: n}
+	v, errs, err := f.eval(p.root, true)
+	if err != nil {
+		return column.Column{}, nil, fmt.Errorf("evaluate expression: %w", err)
+	}
+	c := v.Column
+	if v.konst {
+		c = repeat(&c, n)
+	}
+	zeroNulls(&c)
+	return c, errs, nil
+}
+
+// Native reports whether every part of the program has a kernel, so that DuckDB is asked only for
+// the rare value that a kernel leaves to it (text beyond ASCII in lower, for instance).
+func (p *Program) Native() bool { return len(p.Describe()) == 0 }
+
+// Describe returns the functions that are left to DuckDB, sorted and unique: a function's name, a
+// cast as "CAST(a AS b)", or "expression" for an Opaque node.
+func (p *Program) Describe() []string {
+	seen := map[string]bool{}
+	var walk func(nd *node)
+	walk = func(nd *node) {
+		if nd.remote != nil {
+			describe(nd.e, seen)
+		}
+		for _, a := range nd.args {
+			walk(a)
+		}
+	}
+	walk(p.root)
+	names := make([]string, 0, len(seen))
+	for s := range seen {
+		names = append(names, s)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// describe adds the parts of e that have no kernel.
+func describe(e *Expr, seen map[string]bool) {
+	if !hasKernel(e) {
+		switch e.Kind {
+		case Call:
+			seen[e.Func] = true
+		case Cast, TryCast:
+			seen["CAST("+e.Args[0].Type.String()+" AS "+e.Type.String()+")"] = true
+		case Opaque:
+			seen["expression"] = true
+		default:
+			seen[string(e.Kind)] = true
+		}
+	}
+	for _, a := range e.Args {
+		describe(a, seen)
+	}
+}
+
+// vec is a column in the making: n rows, or one row that stands for all of them.
+type vec struct {
+	column.Column
+	konst   bool
+	scratch bool // Data is the pool's
+}
+
+// frame is one evaluation over a batch or over a part of one.
+type frame struct {
+	p      *Program
+	inputs []column.Column
+	n      int
+	memo   []*result
+	// A frame over rows of another one names it, and which rows.
+	parent *frame
+	rows   []int32
+}
+
+type result struct {
+	v    vec
+	errs *RowErrors
+}
+
+// eval returns the value of nd for the frame's rows. With fresh set the value is not in the pool.
+// Errors are at rows of this frame, whose values are NULL.
+func (f *frame) eval(nd *node, fresh bool) (vec, *RowErrors, error) {
+	if nd.slot < 0 {
+		return nd.run(f, nd, fresh)
+	}
+	if f.memo == nil {
+		f.memo = make([]*result, f.p.memo)
+	}
+	if r := f.memo[nd.slot]; r != nil {
+		return r.v, r.errs, nil
+	}
+	v, errs, ok := f.inherited(nd)
+	if !ok {
+		var err error
+		if v, errs, err = nd.run(f, nd, true); err != nil {
+			return v, nil, err
+		}
+	}
+	f.memo[nd.slot] = &result{v, errs}
+	return v, errs, nil
+}
+
+// inherited takes a shared node's value from the frame that this one is a part of.
+func (f *frame) inherited(nd *node) (vec, *RowErrors, bool) {
+	if f.parent == nil || f.parent.memo == nil || f.parent.memo[nd.slot] == nil {
+		return vec{}, nil, false
+	}
+	r := f.parent.memo[nd.slot]
+	if r.errs != nil {
+		return vec{}, nil, false
+	}
+	if r.v.konst {
+		return r.v, nil, true
+	}
+	return vec{Column: r.v.Gather(f.rows)}, nil, true
+}
+
+// part returns the frame over some rows of f for the nodes given, gathering only the columns that
+// they read.
+func (f *frame) part(rows []int32, nodes ...*node) *frame {
+	if len(rows) == f.n {
+		return f
+	}
+	sub := &frame{p: f.p, inputs: make([]column.Column, len(f.inputs)), n: len(rows), parent: f, rows: rows}
+	for _, nd := range nodes {
+		for _, c := range nd.cols {
+			if sub.inputs[c].Type.Kind == 0 {
+				sub.inputs[c] = f.inputs[c].Gather(rows)
+			}
+		}
+	}
+	return sub
+}
+
+// release gives a value's buffer back when nobody else can hold it.
+func (f *frame) release(v *vec) {
+	if v.scratch {
+		f.p.pool.put(v.Data)
+		v.scratch = false
+	}
+}
+
+// repeat returns n copies of the one row of c.
+func repeat(c *column.Column, n int) column.Column {
+	if c.IsNull(0) {
+		return column.Nulls(c.Type, n)
+	}
+	return c.Repeat(0, n)
+}
+
+// pool keeps the data buffers of a Program's intermediate values.
+type pool struct{ free [][]byte }
+
+func (p *pool) get(n int) []byte {
+	for i := len(p.free) - 1; i >= 0; i-- {
+		if b := p.free[i]; cap(b) >= n {
+			p.free = slices.Delete(p.free, i, i+1)
+			return b[:n]
+		}
+	}
+	// A small buffer is rounded up so that its start is aligned for any value.
+	return make([]byte, max(n, 64))[:n]
+}
+
+// maxFree bounds the buffers kept: a chain of kernels needs two or three at a time.
+const maxFree = 8
+
+func (p *pool) put(b []byte) {
+	if len(p.free) < maxFree {
+		p.free = append(p.free, b)
+	} else if i := slices.IndexFunc(p.free, func(o []byte) bool { return cap(o) < cap(b) }); i >= 0 {
+		p.free[i] = b
+	}
+}

@@ -1,0 +1,271 @@
+package decode
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"tidemill/state/column"
+)
+
+// NDJSON reads rows written as one JSON object a line, or as one JSON array of objects, into the
+// columns of a table in one pass:
+//
+//	{"id": 1, "user_id": "u5"}        id       1, 2
+//	{"id": 2, "user_id": "u6"}   =>   user_id  u5, u6
+//
+// It knows the table's types, so no value is parsed twice, and it predicts the next key: what stood
+// between the last two values in the row before (`, "user_id": `) is compared as one literal of up
+// to 16 bytes with two loads. An unexpected key costs a map look-up and is expected from then on.
+//
+// Blank lines are skipped, lines may end in CR LF, and the last one needs no end. An object may
+// span lines, but no two objects share a line. An NDJSON is not safe for concurrent use.
+type NDJSON struct {
+	fields []column.Field
+	opt    Options
+	byName map[string]int
+	keyed  bool
+
+	// next has the literal expected after each column's value; entry 0 is for the row's start, entry
+	// i+1 for what follows column i, the last one for what follows DeletedField.
+	next    []literal
+	scratch []byte // an unescaped string
+
+	// The body being read.
+	cols     []target
+	n, room  int // rows done, rows that the targets have room for
+	budget   budget
+	deleted  []byte
+	gone     bool // this row is deleted
+	goneRow  int  // the row, from 1, that last gave DeletedField
+	nullCol  int  // a NOT NULL column that this row set to null, or -1
+	nullAt   int
+	partial  bool    // some row left out some column
+	minRow   int     // bytes of the shortest row that gives every column
+	textRate []int64 // bytes of text a row in the last body, per column
+}
+
+// literal is what is expected between two values.
+type literal struct {
+	col    int // of the value that follows
+	n      int // its length, 0 when nothing is expected
+	w0, w1 uint64
+	m0, m1 uint64
+	long   string // the literal itself when n > 16
+}
+
+// NewNDJSON returns a decoder for a table's fields.
+func NewNDJSON(fields []column.Field, opt Options) *NDJSON {
+	d := &NDJSON{
+		fields: fields, opt: opt, keyed: len(opt.Key) > 0,
+		byName: make(map[string]int, len(fields)+1),
+		next:   make([]literal, len(fields)+2), cols: make([]target, len(fields)),
+		textRate: make([]int64, len(fields)), minRow: 3,
+	}
+	if d.keyed {
+		d.byName[DeletedField] = len(fields)
+	}
+	for i, f := range fields {
+		d.byName[f.Name] = i
+		d.minRow += len(f.Name) + 5
+	}
+	return d
+}
+
+// Decode reads a body. The columns have buffers of their own, sized to the body and handed over to
+// the caller: body may be reused at once, and the decoder keeps nothing of either. Errors are
+// *RowError, or wrap ErrTooLarge.
+func (d *NDJSON) Decode(body []byte) (*Rows, error) {
+	if len(body) > maxText-16 {
+		return nil, fmt.Errorf("%w: %d bytes of JSON in one body, and the limit is 2 GiB", ErrTooLarge, len(body))
+	}
+	if err := d.begin(body); err != nil {
+		return nil, err
+	}
+	err := d.rows(body)
+	if err != nil {
+		clear(d.cols)
+		return nil, err
+	}
+	return d.finish(), nil
+}
+
+// rows reads the whole body.
+func (d *NDJSON) rows(b []byte) error {
+	i := skipSpace(b, 0)
+	if i < len(b) && b[i] == '[' {
+		return d.array(b, i+1)
+	}
+	for i < len(b) {
+		var err error
+		if i, err = d.row(b, i); err != nil {
+			return err
+		}
+		// The next row starts right after the line's end, nearly always.
+		if i+1 < len(b) && b[i] == '\n' && b[i+1] == '{' {
+			i++
+			continue
+		}
+		for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r') {
+			i++
+		}
+		if i < len(b) && b[i] != '\n' {
+			return d.failAt(b, d.n, i, "", "only one object a line: text follows the row")
+		}
+		i = skipSpace(b, i)
+	}
+	return nil
+}
+
+// array reads the rest of a JSON array of rows.
+func (d *NDJSON) array(b []byte, i int) error {
+	i = skipSpace(b, i)
+	if i < len(b) && b[i] == ']' {
+		return d.tail(b, i+1)
+	}
+	for {
+		var err error
+		if i, err = d.row(b, i); err != nil {
+			return err
+		}
+		i = skipSpace(b, i)
+		switch {
+		case i >= len(b):
+			return d.failAt(b, d.n, i, "", "the array of rows is not closed: the body is cut short")
+		case b[i] == ',':
+			i = skipSpace(b, i+1)
+		case b[i] == ']':
+			return d.tail(b, i+1)
+		default:
+			return d.failAt(b, d.n, i, "", "rows of an array are separated by commas")
+		}
+	}
+}
+
+func (d *NDJSON) tail(b []byte, i int) error {
+	if i = skipSpace(b, i); i < len(b) {
+		return d.failAt(b, max(d.n, 1), i, "", "text follows the array of rows")
+	}
+	return nil
+}
+
+// row reads the object at b[i:] and returns the place after it.
+func (d *NDJSON) row(b []byte, i int) (int, error) {
+	if d.n == d.room {
+		if err := d.grow(); err != nil {
+			return 0, err
+		}
+	}
+	start, row := i, d.n+1
+	given, after := 0, 0
+	for {
+		s := &d.next[after]
+		if s.n > 0 && i+16 <= len(b) && binary.LittleEndian.Uint64(b[i:])&s.m0 == s.w0 &&
+			binary.LittleEndian.Uint64(b[i+8:])&s.m1 == s.w1 &&
+			(s.n <= 16 || len(b)-i > s.n && string(b[i:i+s.n]) == s.long) {
+			i += s.n
+		} else {
+			at, err := d.key(b, i, after)
+			if err != nil {
+				return 0, err
+			}
+			if d.next[after].n == 0 { // the object ends here
+				i = at
+				break
+			}
+			i = at
+		}
+		col := s.col
+		after = col + 1
+		if col == len(d.cols) {
+			var err error
+			if i, err = d.readDeleted(b, i); err != nil {
+				return 0, err
+			}
+		} else {
+			c := &d.cols[col]
+			if c.row == row {
+				return 0, d.fail(b, i, col, "the field is given twice")
+			}
+			c.row = row
+			given++
+			end, reason := d.value(c, b, i)
+			if reason != "" {
+				return 0, d.failValue(b, i, col, reason)
+			}
+			i = end
+		}
+		if i < len(b) && b[i] == '}' {
+			i++
+			break
+		}
+	}
+	if given != len(d.cols) || d.gone || d.nullCol >= 0 {
+		if err := d.endRow(b, start, i); err != nil {
+			return 0, err
+		}
+	}
+	d.n++
+	return i, nil
+}
+
+// endRow settles a row that left out columns, was deleted, or set a NOT NULL column to null.
+func (d *NDJSON) endRow(b []byte, start, end int) error {
+	if d.gone {
+		column.SetBit(d.deleted, d.n)
+	} else if d.nullCol >= 0 {
+		return d.failValue(b, d.nullAt, d.nullCol, "the column is NOT NULL")
+	}
+	for i := range d.cols {
+		c := &d.cols[i]
+		if c.row == d.n+1 {
+			continue
+		}
+		switch {
+		case d.gone && c.key:
+			return d.missing(b, start, end, i, "a deleted row needs the key's columns, and this one is missing")
+		case d.gone || c.hasDefault:
+		case c.key || c.field.NotNull:
+			return d.missing(b, start, end, i, "the field is missing, the column is NOT NULL and has no DEFAULT")
+		}
+		c.setNull(d.n, d.room)
+		if c.present == nil {
+			c.present = ones(d.room)
+		}
+		column.ClearBit(c.present, d.n)
+		d.partial = true
+	}
+	d.gone, d.nullCol = false, -1
+	return nil
+}
+
+// readDeleted reads the value of DeletedField.
+func (d *NDJSON) readDeleted(b []byte, i int) (int, error) {
+	if d.goneRow == d.n+1 {
+		return 0, d.failAt(b, d.n+1, i, DeletedField, "the field is given twice")
+	}
+	d.goneRow = d.n + 1
+	switch {
+	case hasPrefix(b, i, "true"):
+		d.gone = true
+		if d.deleted == nil {
+			d.deleted = make([]byte, (d.room+7)/8)
+		}
+		return i + 4, nil
+	case hasPrefix(b, i, "false"):
+		return i + 5, nil
+	}
+	e := d.failAt(b, d.n+1, i, DeletedField, "must be true or false")
+	e.Value = shorten(valueAt(b, i))
+	return 0, e
+}
+
+func hasPrefix(b []byte, i int, s string) bool {
+	return len(b)-i >= len(s) && string(b[i:i+len(s)]) == s
+}
+
+func skipSpace(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
+		i++
+	}
+	return i
+}

@@ -1,0 +1,143 @@
+// Package image holds the rows of relations in columns for reading.
+//
+// Rows is a table's rows by rowid, a dense uint64 in commit order from 1 that is never used again:
+// appended at the end, killed one by one, saved to files of chunks at a checkpoint and read back
+// from them without a load. Slots is the output of an operator that keeps its state by slot.
+//
+// One goroutine (the committer) changes an image. It hands out a Snapshot, immutable for as long as
+// its holder keeps it, and publishes a Directory in which any goroutine finds a row by its rowid
+// without waiting. Nothing is released by hand: a replaced chunk, and the mapping of a deleted file,
+// goes when the last snapshot that holds it has gone.
+package image
+
+import (
+	"sort"
+	"sync"
+
+	"tidemill/state/column"
+)
+
+// ChunkRows is the most rows that a chunk holds: a Parquet row group's usual size, and a bitmap of
+// 15 KiB that a commit which kills a row may have to copy.
+const ChunkRows = 122_880
+
+// Chunk is up to ChunkRows rows. It is immutable.
+type Chunk struct {
+	Base uint64 // rowid of the first row
+	N    int
+	ids  []uint64 // rowids when they are not Base, Base+1, ...; ascending
+
+	cols []column.Column // in memory, or nil
+	load *block          // in a file, or nil
+}
+
+// block is a chunk's place in a file. Its columns are mapped and verified at first use.
+type block struct {
+	file *File
+	at   int // index in the file's directory
+	once sync.Once
+	cols []column.Column
+	ids  []uint64
+	err  error
+}
+
+// Columns returns the chunk's columns. An error is damage on disk, and names file and offset.
+func (c *Chunk) Columns() ([]column.Column, error) {
+	if c.load == nil {
+		return c.cols, nil
+	}
+	c.load.once.Do(func() { c.load.cols, c.load.ids, c.load.err = c.load.file.read(c.load.at) })
+	return c.load.cols, c.load.err
+}
+
+func (c *Chunk) rowids() ([]uint64, error) {
+	if c.load != nil {
+		if _, err := c.Columns(); err != nil {
+			return nil, err
+		}
+		return c.load.ids, nil
+	}
+	return c.ids, nil
+}
+
+// index returns the place of a rowid in the chunk, or -1.
+func (c *Chunk) index(rowid uint64) (int, error) {
+	if rowid < c.Base {
+		return -1, nil
+	}
+	ids, err := c.rowids()
+	if err != nil {
+		return -1, err
+	}
+	if ids == nil {
+		if i := rowid - c.Base; i < uint64(c.N) {
+			return int(i), nil
+		}
+		return -1, nil
+	}
+	i := sort.Search(len(ids), func(k int) bool { return ids[k] >= rowid })
+	if i < len(ids) && ids[i] == rowid {
+		return i, nil
+	}
+	return -1, nil
+}
+
+// RowID returns the rowid of the chunk's row i, whose columns must have been read before.
+func (c *Chunk) RowID(i int) uint64 {
+	ids := c.ids
+	if c.load != nil {
+		ids = c.load.ids
+	}
+	if ids != nil {
+		return ids[i]
+	}
+	return c.Base + uint64(i)
+}
+
+// memory returns the bytes that the chunk keeps on the Go heap.
+func (c *Chunk) memory() int64 {
+	if c.load != nil {
+		return 0
+	}
+	n := int64(8 * len(c.ids))
+	for i := range c.cols {
+		n += int64(c.cols[i].Size())
+	}
+	return n
+}
+
+// ScanChunk is a chunk in a snapshot: its rows, and which of them are there.
+type ScanChunk struct {
+	*Chunk
+	Live []byte // bitmap; nil when every row is there
+}
+
+// Snapshot is a relation's rows at one commit. It is immutable.
+type Snapshot struct {
+	Chunks []ScanChunk
+	Rows   int64 // live rows
+}
+
+// Directory finds rows by rowid. It is immutable and safe for concurrent use.
+type Directory struct {
+	sealed []*Chunk // ascending Base
+	tail   *Chunk   // or nil
+}
+
+// Find returns the chunk that holds a rowid and the row's index in it, or nil when no chunk does,
+// because the row was killed and its chunk rewritten since, or never was.
+func (d *Directory) Find(rowid uint64) (*Chunk, int, error) {
+	c := d.tail
+	if c == nil || rowid < c.Base {
+		k := sort.Search(len(d.sealed), func(k int) bool { return d.sealed[k].Base > rowid }) - 1
+		if k < 0 {
+			return nil, 0, nil
+		}
+		c = d.sealed[k]
+	}
+	i, err := c.index(rowid)
+	if i < 0 || err != nil {
+		return nil, 0, err
+	}
+	return c, i, nil
+}
