@@ -11,7 +11,7 @@ import (
 )
 
 // writeConstant prints a constant so that DuckDB reads back the same value of the same type.
-// Not-a-number loses its sign and payload, which SQL cannot see.
+// Not-a-number keeps its sign, which a cast to text shows, and loses its payload.
 func writeConstant(b *strings.Builder, t column.Type, v *Value) {
 	if v == nil || v.Null {
 		b.WriteString("CAST(NULL AS " + t.String() + ")")
@@ -99,6 +99,8 @@ func rawInt(raw []byte) int64 {
 
 func floatLiteral(f float64, bits int) string {
 	switch {
+	case f != f && math.Signbit(f):
+		return "-nan"
 	case f != f:
 		return "nan"
 	case math.IsInf(f, 1):

@@ -24,15 +24,23 @@ type Program struct {
 // keep or change e's nodes beyond reading them.
 func Compile(e *Expr, ev Evaluator) *Program {
 	c := compiler{nodes: map[string]*node{}}
-	p := &Program{ev: ev}
-	p.root = c.node(e)
-	for _, nd := range c.order {
-		if nd.uses > 1 && len(nd.args) > 0 && !nd.konst {
-			nd.slot = p.memo
-			p.memo++
+	p := &Program{root: c.node(e), ev: ev}
+	p.share(p.root)
+	return p
+}
+
+// share counts the uses of every node and gives those with several a place in the frame.
+func (p *Program) share(nd *node) {
+	nd.uses++
+	if nd.uses == 2 && len(nd.args) > 0 && !nd.konst {
+		nd.slot = p.memo
+		p.memo++
+	}
+	if nd.uses == 1 {
+		for _, a := range nd.args {
+			p.share(a)
 		}
 	}
-	return p
 }
 
 // Eval evaluates the program over n rows of inputs. The column has n rows; where a row failed it
@@ -51,7 +59,9 @@ func (p *Program) Eval(inputs []column.Column, n int) (column.Column, *RowErrors
 	if v.konst {
 		c = repeat(&c, n)
 	}
-	zeroNulls(&c)
+	if !v.alias {
+		zeroNulls(&c)
+	}
 	return c, errs, nil
 }
 
@@ -105,6 +115,7 @@ type vec struct {
 	column.Column
 	konst   bool
 	scratch bool // Data is the pool's
+	alias   bool // Data is somebody else's
 }
 
 // frame is one evaluation over a batch or over a part of one.
@@ -126,6 +137,9 @@ type result struct {
 // eval returns the value of nd for the frame's rows. With fresh set the value is not in the pool.
 // Errors are at rows of this frame, whose values are NULL.
 func (f *frame) eval(nd *node, fresh bool) (vec, *RowErrors, error) {
+	if nd.konst {
+		return f.constant(nd)
+	}
 	if nd.slot < 0 {
 		return nd.run(f, nd, fresh)
 	}
@@ -144,6 +158,20 @@ func (f *frame) eval(nd *node, fresh bool) (vec, *RowErrors, error) {
 	}
 	f.memo[nd.slot] = &result{v, errs}
 	return v, errs, nil
+}
+
+// constant evaluates a node without columns, once in the program's life.
+func (f *frame) constant(nd *node) (vec, *RowErrors, error) {
+	if nd.folded == nil {
+		v, errs, err := nd.run(&frame{p: f.p, n: 1}, nd, true)
+		if err != nil {
+			return v, nil, err
+		}
+		zeroNulls(&v.Column)
+		v.konst, v.alias = true, true
+		nd.folded = &result{v, errs}
+	}
+	return nd.folded.v, nd.folded.errs.everywhere(f.n), nil
 }
 
 // inherited takes a shared node's value from the frame that this one is a part of.

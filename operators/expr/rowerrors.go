@@ -89,10 +89,16 @@ func (r *RowErrors) everywhere(n int) *RowErrors {
 	return out
 }
 
-// mask makes the rows that failed NULL in v.
-func (v *vec) mask(errs *RowErrors) {
+// mask makes the rows that failed NULL in v, which stands for n rows.
+func (v *vec) mask(errs *RowErrors, n int) {
 	if errs == nil || len(errs.Rows) == 0 {
 		return
+	}
+	if v.konst {
+		v.Column, v.konst, v.alias = repeat(&v.Column, n), false, false
+	}
+	if v.alias {
+		v.Data, v.alias = slices.Clone(v.Data), false
 	}
 	if v.Valid == nil {
 		v.Valid = column.NewBitmap(v.N, true)

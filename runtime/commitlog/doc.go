@@ -30,7 +30,8 @@
 // Why Open writes. Records that nothing vouches for may be readable from the page cache only, after a sync
 // that failed in an earlier process; a new sync would then succeed without writing them. Open writes them
 // again, ends the log with a mark, erases dropped records (which would otherwise fit behind a new record of
-// the same length), and syncs. After a Close there is nothing to do, and it writes nothing.
+// the same length), and syncs. After a Close it writes nothing. It always syncs the directory, as an earlier
+// process may have died between making a segment and doing so.
 //
 // Segments are filled with zeroes and synced before their first record, so that a sync writes data and no
 // metadata. The next one is made in the background when the current one is half full, from a trimmed segment

@@ -153,6 +153,14 @@ func TestReaderSeesDurableRecordsOnly(t *testing.T) {
 	must(t, r.Close())
 }
 
+func TestOptions(t *testing.T) {
+	for _, o := range []Options{{}, {FS: vfs.NewMem()}, {Dir: "log"}, {FS: vfs.NewMem(), Dir: "log", SegmentBytes: 8}} {
+		if _, err := Open(o); err == nil {
+			t.Fatalf("%+v is accepted", o)
+		}
+	}
+}
+
 func TestAppendRefuses(t *testing.T) {
 	l := mustOpen(t, testOptions(vfs.NewMem(), 1024))
 	for _, seq := range []uint64{0, 2} {

@@ -7,14 +7,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cockroachdb/errors/oserror"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // Open opens the log in a directory, or makes a new one there. All records of the log it returns are durable.
 // Damage is a *CorruptionError, a newer format ErrVersion, and then no file of the log has been changed.
 //
-//  1. Remove leftovers of segments in the making. List the segments: their epochs must be dense.
+//  1. Remove leftovers of segments in the making. List the segments: their epochs must be dense. Sync the
+//     directory, as an earlier process may have died between making a segment and doing so.
 //  2. Read the headers. Find the active segment: the last whose first record is intact.
 //  3. Scan it, from its first record to the first place where no record follows.
 //  4. Search behind that place, and in the segments ahead, for records and marks. If one says that what is
@@ -26,14 +26,20 @@ func Open(opts Options) (*Log, error) {
 		return nil, err
 	}
 	l := &Log{opts: opts}
-	if err := l.makeDir(); err != nil {
-		return nil, err
+	if err := opts.FS.MkdirAll(opts.Dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make log directory %s: %w", opts.Dir, err)
 	}
 	segs, err := l.listSegments()
 	if err != nil {
 		return nil, err
 	}
+	if err := l.syncDir(); err != nil {
+		return nil, err
+	}
 	if len(segs) == 0 {
+		if err := syncDir(opts.FS, opts.FS.PathDir(opts.Dir)); err != nil {
+			return nil, err
+		}
 		seg, _, err := l.makeSegment(1, opts.SegmentBytes, "")
 		if err != nil {
 			return nil, err
@@ -68,20 +74,6 @@ func (l *Log) start(segs []*segment, t *tail) error {
 	l.mu.last = t.next - 1
 	l.mu.durable = position{t.next - 1, seg, t.off}
 	return nil
-}
-
-// makeDir makes the directory, durable in its parent.
-func (l *Log) makeDir() error {
-	fs, dir := l.opts.FS, l.opts.Dir
-	if _, err := fs.Stat(dir); err == nil {
-		return nil
-	} else if !oserror.IsNotExist(err) {
-		return fmt.Errorf("open log directory %s: %w", dir, err)
-	}
-	if err := fs.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("make log directory %s: %w", dir, err)
-	}
-	return syncDir(fs, fs.PathDir(dir))
 }
 
 // listSegments removes leftovers and returns the segments with their heads, in order.

@@ -158,7 +158,7 @@ func (r *Reader) enterNext() error {
 			return nil
 		}
 	}
-	return r.corrupt(fmt.Sprintf("record %d is missing: the segment ends before it, and the next does not start with it", r.seq))
+	return r.corrupt(fmt.Sprintf("record %d is missing: the next segment does not start with it", r.seq))
 }
 
 // trimmedOr returns ErrTrimmed if the record wanted has been trimmed since, else err.

@@ -37,6 +37,9 @@ func (l *Log) prepare(active *segment) {
 // If 2 or 3 fails the active segment stays what it was, and the next Append tries again.
 func (l *Log) roll(length int64) error {
 	w := &l.writing
+	if active := l.active(); w.off == segmentHeaderBytes {
+		return l.enlarge(active, length)
+	}
 	if err := l.syncHeld(); err != nil {
 		return err
 	}
@@ -53,6 +56,29 @@ func (l *Log) roll(length int64) error {
 	l.mu.Lock()
 	l.mu.ahead = l.mu.ahead[1:]
 	l.mu.segments = append(l.mu.segments, seg)
+	l.mu.Unlock()
+	return nil
+}
+
+// enlarge puts a larger file in place of the active one, which has no record: the log's first is too large for
+// it. Called with writing held.
+func (l *Log) enlarge(active *segment, length int64) error {
+	w := &l.writing
+	seg, fatal, err := l.makeSegment(active.head.epoch, l.opts.segmentBytesFor(length), "")
+	if fatal {
+		return l.fail(err)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNoSegment, err)
+	}
+	f, err := l.opts.FS.OpenReadWrite(seg.path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return l.fail(err) // the old file is gone
+	}
+	_ = w.file.Close()
+	w.file, w.seed = f, seg.head.seed()
+	l.mu.Lock()
+	active.head = seg.head
 	l.mu.Unlock()
 	return nil
 }

@@ -18,7 +18,8 @@ type mark struct {
 	off int64
 }
 
-// segment is one file of the log. Its head and path never change; Log.mu guards the rest.
+// segment is one file of the log. Its path never changes, and its head only while the whole log has no record;
+// Log.mu guards the rest.
 type segment struct {
 	head segmentHeader
 	path string

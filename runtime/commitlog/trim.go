@@ -6,8 +6,9 @@ import "fmt"
 // would only hold disk space.
 const maxSpares = 1
 
-// Trim removes the segments whose records are all at or before upto. The segment with the last record always
-// stays, so that the log never forgets where it is. What is removed is so durably when Trim returns.
+// Trim removes the segments whose records are all at or before upto. The segment with the last durable record
+// always stays, so that the log never forgets where it is, even if what follows is lost in a crash. What is
+// removed is so durably when Trim returns.
 func (l *Log) Trim(upto uint64) error {
 	l.trimming.Lock()
 	defer l.trimming.Unlock()
@@ -30,7 +31,7 @@ func (l *Log) takeOldest(upto uint64) *segment {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	segs := l.mu.segments
-	if len(segs) < 2 || segs[1].first == 0 || segs[1].first-1 > upto {
+	if len(segs) < 2 || segs[0] == l.mu.durable.seg || segs[1].first-1 > upto {
 		return nil
 	}
 	l.mu.segments = segs[1:]

@@ -18,10 +18,14 @@
 package decode
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"tidemill/state/column"
 )
+
+// le is the byte order of columns, of Arrow and of the loads that scan text.
+var le = binary.LittleEndian
 
 // DeletedField is the field of a row that says, in a keyed table, that the row with this key goes.
 const DeletedField = "_deleted"

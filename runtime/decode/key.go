@@ -1,7 +1,6 @@
 package decode
 
 import (
-	"encoding/binary"
 	"fmt"
 )
 
@@ -18,7 +17,7 @@ func (d *NDJSON) key(b []byte, i, after int) (int, error) {
 			return 0, e
 		}
 		i = skipSpace(b, i+1)
-		if i < len(b) && b[i] == '}' && d.goneRow != d.n+1 {
+		if i < len(b) && b[i] == '}' {
 			return i + 1, nil
 		}
 	} else {
@@ -75,11 +74,9 @@ func (l *literal) expect(s []byte, col int) {
 	}
 	*l = literal{
 		col: col, n: len(s),
-		w0: binary.LittleEndian.Uint64(w[:]), w1: binary.LittleEndian.Uint64(w[8:]),
-		m0: binary.LittleEndian.Uint64(m[:]), m1: binary.LittleEndian.Uint64(m[8:]),
-	}
-	if len(s) > 16 {
-		l.long = string(s)
+		w0: le.Uint64(w[:]), w1: le.Uint64(w[8:]),
+		m0: le.Uint64(m[:]), m1: le.Uint64(m[8:]),
+		text: append(l.text[:0], s...),
 	}
 }
 

@@ -1,7 +1,6 @@
 package decode
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"tidemill/state/column"
@@ -50,7 +49,7 @@ type literal struct {
 	n      int // its length, 0 when nothing is expected
 	w0, w1 uint64
 	m0, m1 uint64
-	long   string // the literal itself when n > 16
+	text   []byte // the literal itself, compared when n > 16 and near the body's end
 }
 
 // NewNDJSON returns a decoder for a table's fields.
@@ -159,9 +158,9 @@ func (d *NDJSON) row(b []byte, i int) (int, error) {
 	given, after := 0, 0
 	for {
 		s := &d.next[after]
-		if s.n > 0 && i+16 <= len(b) && binary.LittleEndian.Uint64(b[i:])&s.m0 == s.w0 &&
-			binary.LittleEndian.Uint64(b[i+8:])&s.m1 == s.w1 &&
-			(s.n <= 16 || len(b)-i > s.n && string(b[i:i+s.n]) == s.long) {
+		if i+16 <= len(b) && le.Uint64(b[i:])&s.m0 == s.w0 && le.Uint64(b[i+8:])&s.m1 == s.w1 && uint(s.n-1) < 16 {
+			i += s.n
+		} else if s.n > 0 && len(b)-i > s.n && string(b[i:i+s.n]) == string(s.text) {
 			i += s.n
 		} else {
 			at, err := d.key(b, i, after)
@@ -190,7 +189,7 @@ func (d *NDJSON) row(b []byte, i int) (int, error) {
 			given++
 			end, reason := d.value(c, b, i)
 			if reason != "" {
-				return 0, d.failValue(b, i, col, reason)
+				return 0, d.failValue(b, skipSpace(b, i), col, reason)
 			}
 			i = end
 		}
@@ -244,6 +243,7 @@ func (d *NDJSON) readDeleted(b []byte, i int) (int, error) {
 		return 0, d.failAt(b, d.n+1, i, DeletedField, "the field is given twice")
 	}
 	d.goneRow = d.n + 1
+	i = skipSpace(b, i)
 	switch {
 	case hasPrefix(b, i, "true"):
 		d.gone = true

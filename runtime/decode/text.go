@@ -1,7 +1,6 @@
 package decode
 
 import (
-	"encoding/binary"
 	"math/bits"
 	"unicode/utf8"
 )
@@ -29,7 +28,7 @@ func special(w uint64) uint64 {
 // plainEnd returns the place of the first special byte at or after b[j:], or len(b).
 func plainEnd(b []byte, j int) int {
 	for j+8 <= len(b) {
-		if m := special(binary.LittleEndian.Uint64(b[j:])); m != 0 {
+		if m := special(le.Uint64(b[j:])); m != 0 {
 			return j + bits.TrailingZeros64(m)>>3
 		}
 		j += 8
@@ -49,8 +48,8 @@ func (d *NDJSON) text(c *target, b []byte, i int) (int, string) {
 		if n <= 16 && have+16 <= cap(c.data) && s+16 <= len(b) {
 			// Two stores of 8 bytes; what lies past the text is overwritten by the next one.
 			dst := c.data[have : have+16]
-			binary.LittleEndian.PutUint64(dst, binary.LittleEndian.Uint64(b[s:]))
-			binary.LittleEndian.PutUint64(dst[8:], binary.LittleEndian.Uint64(b[s+8:]))
+			le.PutUint64(dst, le.Uint64(b[s:]))
+			le.PutUint64(dst[8:], le.Uint64(b[s+8:]))
 			c.data = c.data[:have+n]
 		} else {
 			c.data = append(c.data, b[s:j]...)

@@ -94,6 +94,9 @@ func (v Int128) fitsDecimal(width uint8) bool { return v.magnitude().less(pow10[
 // digits other than 0 would be lost or 128 bits passed.
 func (v Int128) rescale(up int) (Int128, bool) {
 	m := v.magnitude()
+	if m == (uint128{}) {
+		return v, true // whatever the scale: the loops below end by overflow or a remainder
+	}
 	for ; up > 0; up-- {
 		var ok bool
 		if m, ok = m.mulAdd(10, 0); !ok {

@@ -13,6 +13,7 @@ package image
 import (
 	"sort"
 	"sync"
+	"sync/atomic"
 
 	"tidemill/state/column"
 )
@@ -35,29 +36,66 @@ type Chunk struct {
 type block struct {
 	file *File
 	at   int // index in the file's directory
-	once sync.Once
-	cols []column.Column
-	ids  []uint64
-	err  error
+
+	mu     sync.Mutex // held while the columns are read
+	loaded atomic.Pointer[blockData]
 }
 
-// Columns returns the chunk's columns. An error is damage on disk, and names file and offset.
+type blockData struct {
+	cols []column.Column
+	ids  []uint64
+}
+
+// NewChunk returns a chunk of n rows that have no rowids of their own.
+func NewChunk(cols []column.Column, n int) *Chunk { return &Chunk{Base: 1, N: n, cols: cols} }
+
+// Columns returns the chunk's columns. An error names the file and, for damage (*CorruptionError),
+// the offset; the next call tries again.
+//
+// The columns, and what aliases them, may lie in a mapped file that goes with the chunk: whoever
+// uses them keeps the chunk, or a snapshot that has it, until then (runtime.KeepAlive where nothing
+// else does), and copies what is to live longer.
 func (c *Chunk) Columns() ([]column.Column, error) {
 	if c.load == nil {
 		return c.cols, nil
 	}
-	c.load.once.Do(func() { c.load.cols, c.load.ids, c.load.err = c.load.file.read(c.load.at) })
-	return c.load.cols, c.load.err
+	d, err := c.load.get()
+	if err != nil {
+		return nil, err
+	}
+	return d.cols, nil
 }
 
-func (c *Chunk) rowids() ([]uint64, error) {
-	if c.load != nil {
-		if _, err := c.Columns(); err != nil {
-			return nil, err
-		}
-		return c.load.ids, nil
+// get returns the block's columns. A failure is not remembered: the process may have been out of
+// file descriptors, say, and is not any more.
+func (b *block) get() (*blockData, error) {
+	if d := b.loaded.Load(); d != nil {
+		return d, nil
 	}
-	return c.ids, nil
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if d := b.loaded.Load(); d != nil {
+		return d, nil
+	}
+	cols, ids, err := b.file.read(b.at)
+	if err != nil {
+		return nil, err
+	}
+	d := &blockData{cols, ids}
+	b.loaded.Store(d)
+	return d, nil
+}
+
+// rowids returns the chunk's rowids, or nil when they are dense; only the former touches the file.
+func (c *Chunk) rowids() ([]uint64, error) {
+	if c.load == nil || !c.load.file.entry.Blocks[c.load.at].IDs {
+		return c.ids, nil
+	}
+	d, err := c.load.get()
+	if err != nil {
+		return nil, err
+	}
+	return d.ids, nil
 }
 
 // index returns the place of a rowid in the chunk, or -1.
@@ -86,12 +124,21 @@ func (c *Chunk) index(rowid uint64) (int, error) {
 func (c *Chunk) RowID(i int) uint64 {
 	ids := c.ids
 	if c.load != nil {
-		ids = c.load.ids
+		ids = c.load.loaded.Load().ids
 	}
 	if ids != nil {
 		return ids[i]
 	}
 	return c.Base + uint64(i)
+}
+
+// RowIDs returns the rowids of all rows when they are not Base, Base+1 and so on, else nil. The columns must
+// have been read before.
+func (c *Chunk) RowIDs() []uint64 {
+	if c.load != nil {
+		return c.load.ids
+	}
+	return c.ids
 }
 
 // memory returns the bytes that the chunk keeps on the Go heap.
@@ -101,18 +148,34 @@ func (c *Chunk) memory() int64 {
 	}
 	n := int64(8 * len(c.ids))
 	for i := range c.cols {
-		n += int64(c.cols[i].Size())
+		n += int64(dataSize(&c.cols[i]) + len(c.cols[i].Valid) + 4*len(c.cols[i].Offsets))
 	}
 	return n
+}
+
+// dataSize returns the bytes of c's values. Slices of one batch share the text of all of it.
+func dataSize(c *column.Column) int {
+	switch {
+	case !c.Type.Varlen():
+		return len(c.Data)
+	case c.N == 0:
+		return 0
+	}
+	return int(c.Offsets[c.N] - c.Offsets[0])
 }
 
 // ScanChunk is a chunk in a snapshot: its rows, and which of them are there.
 type ScanChunk struct {
 	*Chunk
-	Live []byte // bitmap; nil when every row is there
+	Live []byte // bitmap; nil when every row is there; bits past the last row mean nothing
 }
 
-// Snapshot is a relation's rows at one commit. It is immutable.
+func (c *ScanChunk) alive(i int) bool { return bit(c.Live, i) }
+
+// bit reports bit i of a bitmap of which nil is all ones.
+func bit(b []byte, i int) bool { return b == nil || column.Bit(b, i) }
+
+// Snapshot is a relation's rows at one commit, in the order of rowids. It is immutable.
 type Snapshot struct {
 	Chunks []ScanChunk
 	Rows   int64 // live rows
@@ -125,7 +188,8 @@ type Directory struct {
 }
 
 // Find returns the chunk that holds a rowid and the row's index in it, or nil when no chunk does,
-// because the row was killed and its chunk rewritten since, or never was.
+// because the row was killed and its chunk rewritten since, or never was. It tells nothing about
+// whether the row is alive.
 func (d *Directory) Find(rowid uint64) (*Chunk, int, error) {
 	c := d.tail
 	if c == nil || rowid < c.Base {

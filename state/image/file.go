@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"runtime"
+	"runtime/debug"
 	"sync"
+	"unsafe"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"golang.org/x/sys/unix"
@@ -20,6 +23,9 @@ const (
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// idsType is the type of the column of rowids that a block of rows with gaps ends with.
+var idsType = column.T(column.UInt64)
 
 // CorruptionError is damage found in a chunk file.
 type CorruptionError struct {
@@ -57,6 +63,27 @@ func (e *fileEntry) encode() []byte {
 	return b
 }
 
+// check refuses an entry whose numbers contradict each other, so that what follows may trust them.
+func (e *fileEntry) check() error {
+	if e.Name == "" || len(e.Blocks) == 0 {
+		return fmt.Errorf("no name or no blocks")
+	}
+	at, base := int64(headerSize), uint64(1)
+	for i, b := range e.Blocks {
+		if b.N <= 0 || b.Base < base || b.Offset != at || b.Length <= 0 || b.Length > math.MaxInt64-at {
+			return fmt.Errorf("block %d: %d rows from row %d in %d bytes at %d", i, b.N, b.Base, b.Length, b.Offset)
+		}
+		at, base = at+b.Length, b.Base+uint64(b.N)
+	}
+	return nil
+}
+
+// size returns the bytes of the file.
+func (e *fileEntry) size() int64 {
+	last := e.Blocks[len(e.Blocks)-1]
+	return last.Offset + last.Length
+}
+
 // File is a chunk file. It is opened and mapped at first use, and unmapped when no chunk refers to it.
 type File struct {
 	fs    vfs.FS
@@ -64,57 +91,99 @@ type File struct {
 	types []column.Type
 	entry fileEntry
 
-	once   sync.Once
+	mu     sync.Mutex // guards what follows; set once
 	mapped []byte
 	file   vfs.File // where there is nothing to map: a file system in memory
-	err    error
 }
 
-func (f *File) open() {
+func newFile(fs vfs.FS, dir string, types []column.Type, e fileEntry) *File {
+	return &File{fs: fs, path: fs.PathJoin(dir, e.Name), types: types, entry: e}
+}
+
+// open makes the bytes of the file readable, and checks its length and header.
+func (f *File) open() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.mapped != nil || f.file != nil {
+		return nil
+	}
 	file, err := f.fs.Open(f.path)
 	if err != nil {
-		f.err = fmt.Errorf("open chunk file: %w", err)
-		return
+		return fmt.Errorf("open chunk file: %w", err)
 	}
-	st, err := file.Stat()
-	if err != nil {
-		f.err = fmt.Errorf("stat chunk file %s: %w", f.path, err)
-		return
-	}
-	last := f.entry.Blocks[len(f.entry.Blocks)-1]
-	if st.Size() < last.Offset+last.Length {
-		f.err = &CorruptionError{f.path, st.Size(), fmt.Sprintf("the file ends before its block at %d", last.Offset)}
+	if err := f.checkFile(file); err != nil {
 		file.Close()
-		return
+		return err
 	}
 	if file.Fd() == vfs.InvalidFd {
 		f.file = file
-		return
+		return nil
 	}
-	f.mapped, err = unix.Mmap(int(file.Fd()), 0, int(last.Offset+last.Length), unix.PROT_READ, unix.MAP_SHARED)
+	mapped, err := unix.Mmap(int(file.Fd()), 0, int(f.entry.size()), unix.PROT_READ, unix.MAP_SHARED)
 	file.Close()
 	if err != nil {
-		f.err = fmt.Errorf("map chunk file %s: %w", f.path, err)
-		return
+		return fmt.Errorf("map chunk file %s: %w", f.path, err)
 	}
-	runtime.AddCleanup(f, func(m []byte) { unix.Munmap(m) }, f.mapped)
+	f.mapped = mapped
+	runtime.AddCleanup(f, func(m []byte) { unix.Munmap(m) }, mapped)
+	return nil
+}
+
+func (f *File) checkFile(file vfs.File) error {
+	st, err := file.Stat()
+	if err != nil {
+		return fmt.Errorf("stat chunk file %s: %w", f.path, err)
+	}
+	if st.Size() < f.entry.size() {
+		return &CorruptionError{f.path, st.Size(), fmt.Sprintf("the file ends here, expected %d bytes", f.entry.size())}
+	}
+	var head [headerSize]byte
+	if _, err := file.ReadAt(head[:], 0); err != nil {
+		return fmt.Errorf("read chunk file %s at 0: %w", f.path, err)
+	}
+	if head != header() {
+		return &CorruptionError{f.path, 0, fmt.Sprintf("the header begins with %q, expected %q", head[:len(fileMagic)], fileMagic)}
+	}
+	return nil
+}
+
+func header() (h [headerSize]byte) {
+	copy(h[:], fileMagic)
+	return h
 }
 
 // read maps and verifies block at of the file.
-func (f *File) read(at int) ([]column.Column, []uint64, error) {
-	if f.once.Do(f.open); f.err != nil {
-		return nil, nil, f.err
+func (f *File) read(at int) (cols []column.Column, ids []uint64, err error) {
+	if err := f.open(); err != nil {
+		return nil, nil, err
 	}
 	e := f.entry.Blocks[at]
 	var b []byte
 	if f.mapped != nil {
 		b = f.mapped[e.Offset : e.Offset+e.Length]
+		// A page that the disk cannot deliver, or that was cut off the file since, is a fault and
+		// would end the process.
+		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+		defer func() {
+			r := recover()
+			if fault, ok := r.(interface{ Addr() uintptr }); ok {
+				bad := int64(fault.Addr() - uintptr(unsafe.Pointer(unsafe.SliceData(f.mapped))))
+				cols, ids, err = nil, nil, &CorruptionError{f.path, bad, "the page cannot be read"}
+			} else if r != nil {
+				panic(r)
+			}
+		}()
 	} else {
 		b = make([]byte, e.Length)
 		if _, err := f.file.ReadAt(b, e.Offset); err != nil {
 			return nil, nil, fmt.Errorf("read chunk file %s at %d: %w", f.path, e.Offset, err)
 		}
 	}
+	return f.decode(e, b)
+}
+
+// decode verifies the bytes of a block and returns its columns and, when they are not dense, rowids.
+func (f *File) decode(e blockEntry, b []byte) ([]column.Column, []uint64, error) {
 	if got := crc32.Checksum(b, castagnoli); got != e.CRC {
 		return nil, nil, &CorruptionError{f.path, e.Offset, fmt.Sprintf("checksum %08x, expected %08x", got, e.CRC)}
 	}
@@ -122,19 +191,23 @@ func (f *File) read(at int) ([]column.Column, []uint64, error) {
 	if err != nil {
 		return nil, nil, &CorruptionError{f.path, e.Offset, err.Error()}
 	}
-	want := len(f.types)
+	types := f.types
 	if e.IDs {
-		want++
+		types = append(types[:len(types):len(types)], idsType)
 	}
-	if n != e.N || len(cols) != want {
-		return nil, nil, &CorruptionError{f.path, e.Offset, fmt.Sprintf("%d columns of %d rows, expected %d of %d", len(cols), n, want, e.N)}
+	if n != e.N || len(cols) != len(types) {
+		return nil, nil, &CorruptionError{f.path, e.Offset, fmt.Sprintf("%d columns of %d rows, expected %d of %d", len(cols), n, len(types), e.N)}
 	}
-	var ids []uint64
-	if e.IDs {
-		ids = column.Values[uint64](&cols[want-1])
-		cols = cols[:want-1]
+	for i := range cols {
+		if cols[i].Type != types[i] {
+			return nil, nil, &CorruptionError{f.path, e.Offset, fmt.Sprintf("column %d is %v, expected %v", i, cols[i].Type, types[i])}
+		}
 	}
-	return cols, ids, nil
+	if !e.IDs {
+		return cols, nil, nil
+	}
+	last := len(f.types)
+	return cols[:last:last], column.Values[uint64](&cols[last]), nil
 }
 
 // fileWriter writes the blocks of one file.
@@ -150,9 +223,12 @@ func createFile(fs vfs.FS, path, name string) (*fileWriter, error) {
 		return nil, fmt.Errorf("create chunk file: %w", err)
 	}
 	w := &fileWriter{f: f, entry: fileEntry{Name: name}}
-	h := make([]byte, headerSize)
-	copy(h, fileMagic)
-	return w, w.write(h)
+	h := header()
+	if err := w.write(h[:]); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return w, nil
 }
 
 func (w *fileWriter) write(b []byte) error {
@@ -167,7 +243,7 @@ func (w *fileWriter) write(b []byte) error {
 // add writes a block of rows; ids is nil when they are base, base+1, ...
 func (w *fileWriter) add(base uint64, cols []column.Column, n int, ids []uint64) error {
 	if ids != nil {
-		cols = append(cols[:len(cols):len(cols)], column.Of(column.T(column.UInt64), ids, nil))
+		cols = append(cols[:len(cols):len(cols)], column.Of(idsType, ids, nil))
 	}
 	e := blockEntry{Base: base, N: n, Offset: w.at, IDs: ids != nil}
 	for _, p := range column.Parts(cols) {

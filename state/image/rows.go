@@ -24,7 +24,8 @@ type Rows struct {
 	next   uint64
 	live   int64
 
-	sealedChanged bool // since the directory was last published
+	failed        []*File // of saves that failed, since the last that did not
+	sealedChanged bool    // since the directory was last published
 	dir           atomic.Pointer[Directory]
 }
 
@@ -57,7 +58,7 @@ func (r *Rows) Append(cols []column.Column, n int) uint64 {
 	first := r.next
 	r.next += uint64(n)
 	r.live += int64(n)
-	if n >= ownChunkRows {
+	if n >= ownChunkRows || textSize(cols) > maxTailBytes {
 		r.seal()
 		for lo := 0; lo < n; lo += ChunkRows {
 			hi := min(lo+ChunkRows, n)
@@ -91,8 +92,20 @@ func (r *Rows) Append(cols []column.Column, n int) uint64 {
 	return first
 }
 
-// maxTailBytes keeps a tail of long texts far from the 2 GiB that offsets can address.
+// maxTailBytes keeps a tail of long texts, and one batch more, far from the 2 GiB that offsets can
+// address. Longer batches are not copied into it. Doubled, a block that a reader has to verify before
+// its first row is twice as large.
 const maxTailBytes = 64 << 20
+
+func textSize(cols []column.Column) int {
+	n := 0
+	for i := range cols {
+		if cols[i].Type.Varlen() {
+			n += dataSize(&cols[i])
+		}
+	}
+	return n
+}
 
 func (r *Rows) tailBytes() int {
 	n := 0
@@ -172,7 +185,7 @@ func (r *Rows) find(rowid uint64) (*place, int, error) {
 // Kill removes a row. It reports whether the row was there.
 func (r *Rows) Kill(rowid uint64) (bool, error) {
 	p, i, err := r.find(rowid)
-	if err != nil || p == nil || p.live != nil && !column.Bit(p.live, i) {
+	if err != nil || p == nil || !bit(p.live, i) {
 		return false, err
 	}
 	p.kill(i)
@@ -207,6 +220,23 @@ func (r *Rows) Gather(rowids []uint64) ([]column.Column, error) {
 		cols[i] = out[i].Finish()
 	}
 	return cols, nil
+}
+
+// kill clears row i, in a copy of the bitmap when a snapshot has it.
+func (p *place) kill(i int) {
+	switch {
+	case p.live == nil:
+		p.live = make([]byte, (p.chunk.N+7)/8)
+		for k := range p.live {
+			p.live[k] = 0xff
+		}
+	case p.shared:
+		p.live = append([]byte(nil), p.live...)
+	}
+	p.shared = false
+	column.ClearBit(p.live, i)
+	p.dead++
+	p.dirty = true
 }
 
 // Publish makes the rows appended so far findable by other goroutines.

@@ -1,46 +1,25 @@
 package image
 
-import (
-	"encoding/binary"
-	"encoding/json"
-	"fmt"
-
-	"github.com/cockroachdb/pebble/v2/vfs"
-
-	"tidemill/state/column"
-)
-
 const (
-	// smallRows is how many rows make a file worth leaving alone: a smaller one is merged with what is
-	// written beside it. Doubled, each checkpoint of a slow table rewrites twice as much.
-	smallRows = 65_536
+	// smallRows and smallBytes are what makes a file worth leaving alone: one with less of both is
+	// merged with what is written beside it. Doubled, each checkpoint of a slow table rewrites twice as
+	// much.
+	smallRows  = 65_536
+	smallBytes = 16 << 20
 	// fileBlocks bounds a file to about a million rows, the most that one compaction rewrites for the
 	// sake of a single dead quarter.
 	fileBlocks = 8
 )
 
-// Entry is a key of the table's keyspace with its value; a nil Value deletes the key.
-type Entry struct{ Key, Value []byte }
-
-func entryKey(kind byte, base uint64) []byte {
-	return binary.BigEndian.AppendUint64([]byte{kind}, base)
-}
-
-// The kinds of key, frozen; see FORMAT.md.
-const (
-	keyFile = 'f' // first rowid of a file: its fileEntry
-	keyLive = 'l' // first rowid of a chunk: its bitmap
-	keyNext = 'n' // 0: the next rowid
-)
-
 // Save is one checkpoint of a table. Rows.Plan makes it on the committer's goroutine, Write runs on any,
-// Rows.Installed takes it back on the committer's when the checkpoint is durable.
+// and when that checkpoint is durable or has failed, Rows.Installed or Rows.Failed takes it back on the
+// committer's. A table has one Save at a time; rows may be appended and killed meanwhile.
 type Save struct {
 	rows    *Rows
 	next    uint64
 	runs    []*run
-	bitmaps []Entry // of chunks that stay where they are
-	kept    []*place
+	bitmaps []Entry  // of chunks that stay where they are
+	kept    []*Chunk // those chunks
 	dropped []*File
 }
 
@@ -51,50 +30,30 @@ type run struct {
 	files  []*File
 }
 
+// segment is a stretch of places that stand or fall together: a file, or neighbours in memory.
+type segment struct {
+	lo, hi  int
+	file    *File
+	rewrite bool
+}
+
 // Plan decides what a checkpoint of the table as it is now has to write: the chunks that are in no
-// file, files of which more than a quarter is dead, and small files beside those. It returns nil when
+// file, files of which a quarter is dead, and small files beside those. It returns nil when
 // nothing has changed since the last.
 func (r *Rows) Plan() *Save {
 	r.seal()
 	s := &Save{rows: r, next: r.next}
-	type segment struct {
-		lo, hi  int
-		rewrite bool
-		small   bool
-	}
-	var segs []segment
-	for i := 0; i < len(r.sealed); {
-		j, rows, dead := i, 0, 0
-		f := r.sealed[i].chunk.file()
-		for ; j < len(r.sealed) && r.sealed[j].chunk.file() == f; j++ {
-			rows += r.sealed[j].chunk.N
-			dead += r.sealed[j].dead
-		}
-		segs = append(segs, segment{i, j, f == nil || 4*dead >= rows && dead > 0, rows-dead < smallRows})
-		i = j
-	}
-	for k := range segs { // small files join their neighbours, forwards and back
-		segs[k].rewrite = segs[k].rewrite || segs[k].small && k > 0 && segs[k-1].rewrite
-	}
-	for k := len(segs) - 2; k >= 0; k-- {
-		segs[k].rewrite = segs[k].rewrite || segs[k].small && segs[k+1].rewrite
-	}
+	segs := r.segments()
 	for k := 0; k < len(segs); {
 		if !segs[k].rewrite {
-			for i := segs[k].lo; i < segs[k].hi; i++ {
-				if p := &r.sealed[i]; p.dirty {
-					p.shared, p.dirty = true, false
-					s.bitmaps = append(s.bitmaps, Entry{entryKey(keyLive, p.chunk.Base), p.live})
-					s.kept = append(s.kept, p)
-				}
-			}
+			s.keep(r.sealed[segs[k].lo:segs[k].hi])
 			k++
 			continue
 		}
 		u := &run{}
 		for ; k < len(segs) && segs[k].rewrite; k++ {
-			if f := r.sealed[segs[k].lo].chunk.file(); f != nil {
-				s.dropped = append(s.dropped, f)
+			if segs[k].file != nil {
+				s.dropped = append(s.dropped, segs[k].file)
 			}
 			for i := segs[k].lo; i < segs[k].hi; i++ {
 				p := &r.sealed[i]
@@ -108,7 +67,44 @@ func (r *Rows) Plan() *Save {
 	if len(s.runs) == 0 && len(s.bitmaps) == 0 {
 		return nil
 	}
+	s.dropped = append(s.dropped, r.failed...)
 	return s
+}
+
+// segments returns the stretches of the table, and says which are to be written.
+func (r *Rows) segments() []segment {
+	var segs []segment
+	var small []bool
+	for i := 0; i < len(r.sealed); {
+		g := segment{lo: i, file: r.sealed[i].chunk.file()}
+		rows, dead := 0, 0
+		for ; i < len(r.sealed) && r.sealed[i].chunk.file() == g.file; i++ {
+			rows += r.sealed[i].chunk.N
+			dead += r.sealed[i].dead
+		}
+		g.hi = i
+		g.rewrite = g.file == nil || dead > 0 && 4*dead >= rows
+		segs = append(segs, g)
+		small = append(small, g.file != nil && rows-dead < smallRows && g.file.entry.size() < smallBytes)
+	}
+	for k := 1; k < len(segs); k++ { // small files join their neighbours, forwards and back
+		segs[k].rewrite = segs[k].rewrite || small[k] && segs[k-1].rewrite
+	}
+	for k := len(segs) - 2; k >= 0; k-- {
+		segs[k].rewrite = segs[k].rewrite || small[k] && segs[k+1].rewrite
+	}
+	return segs
+}
+
+// keep plans to save what was killed in chunks that stay.
+func (s *Save) keep(places []place) {
+	for i := range places {
+		if p := &places[i]; p.dirty {
+			p.shared, p.dirty = true, false
+			s.bitmaps = append(s.bitmaps, Entry{entryKey(keyLive, p.chunk.Base), p.live})
+			s.kept = append(s.kept, p.chunk)
+		}
+	}
 }
 
 func (c *Chunk) file() *File {
@@ -118,197 +114,39 @@ func (c *Chunk) file() *File {
 	return c.load.file
 }
 
-// Write writes the chunk files into dir, under names that begin with prefix, syncs them and the
-// directory, and returns the entries that the checkpoint has to hold.
-func (s *Save) Write(fs vfs.FS, dir, prefix string) ([]Entry, error) {
-	entries := s.bitmaps
-	for _, f := range s.dropped {
-		entries = append(entries, Entry{Key: entryKey(keyFile, f.entry.Blocks[0].Base)})
-		for _, b := range f.entry.Blocks {
-			entries = append(entries, Entry{Key: entryKey(keyLive, b.Base)})
-		}
-	}
-	for i, u := range s.runs {
-		w := &runWriter{fs: fs, dir: dir, prefix: fmt.Sprintf("%s-%d", prefix, i), types: s.rows.types}
-		if err := w.write(u); err != nil {
-			return nil, err
-		}
-		for _, f := range u.files {
-			entries = append(entries, Entry{entryKey(keyFile, f.entry.Blocks[0].Base), f.entry.encode()})
-		}
-	}
-	if len(s.runs) > 0 {
-		if err := syncDir(fs, dir); err != nil {
-			return nil, err
-		}
-	}
-	entries = append(entries, Entry{entryKey(keyNext, 0), binary.BigEndian.AppendUint64(nil, s.next)})
-	return lastOfKey(entries), nil
-}
-
-// lastOfKey keeps the last entry of each key: a file that is written anew deletes and sets its own.
-func lastOfKey(entries []Entry) []Entry {
-	at := make(map[string]int, len(entries))
-	var out []Entry
-	for _, e := range entries {
-		if i, ok := at[string(e.Key)]; ok {
-			out[i] = e
-			continue
-		}
-		at[string(e.Key)] = len(out)
-		out = append(out, e)
-	}
-	return out
-}
-
-func syncDir(fs vfs.FS, dir string) error {
-	d, err := fs.OpenDir(dir)
-	if err != nil {
-		return fmt.Errorf("open chunk directory: %w", err)
-	}
-	if err := d.Sync(); err != nil {
-		d.Close()
-		return fmt.Errorf("sync chunk directory %s: %w", dir, err)
-	}
-	return d.Close()
-}
-
-// runWriter cuts the live rows of a run into blocks and files.
-type runWriter struct {
-	fs          vfs.FS
-	dir, prefix string
-	types       []column.Type
-	out         *fileWriter
-	files       []*File
-	pending     []*column.Builder
-	ids         []uint64
-}
-
-func (w *runWriter) write(u *run) error {
-	for _, c := range u.chunks {
-		cols, err := c.Columns()
-		if err != nil {
-			return err
-		}
-		if c.Live == nil && c.N >= ownChunkRows {
-			ids, err := c.rowids()
-			if err == nil {
-				err = w.flush()
-			}
-			if err == nil {
-				err = w.block(c.Base, cols, c.N, ids)
-			}
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		for i := range c.N {
-			if c.Live != nil && !column.Bit(c.Live, i) {
-				continue
-			}
-			if w.pending == nil {
-				w.pending = make([]*column.Builder, len(w.types))
-				for k, t := range w.types {
-					w.pending[k] = column.NewBuilder(t, 1024)
-				}
-			}
-			bytes := 0
-			for k := range cols {
-				w.pending[k].AppendFrom(&cols[k], i)
-				bytes += w.pending[k].DataLen()
-			}
-			if w.ids = append(w.ids, c.RowID(i)); len(w.ids) == ChunkRows || bytes > maxTailBytes {
-				if err := w.flush(); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	if err := w.flush(); err != nil {
-		return err
-	}
-	err := w.endFile()
-	u.files = w.files
-	return err
-}
-
-// flush writes the pending rows as a block.
-func (w *runWriter) flush() error {
-	n := len(w.ids)
-	if n == 0 {
-		return nil
-	}
-	cols := make([]column.Column, len(w.pending))
-	for k, b := range w.pending {
-		cols[k] = b.Finish()
-	}
-	ids := w.ids
-	if ids[n-1]-ids[0] == uint64(n-1) {
-		ids = nil
-	}
-	base := w.ids[0]
-	w.pending, w.ids = nil, nil
-	return w.block(base, cols, n, ids)
-}
-
-func (w *runWriter) block(base uint64, cols []column.Column, n int, ids []uint64) error {
-	if w.out == nil {
-		name := fmt.Sprintf("%s-%d.chunk", w.prefix, len(w.files))
-		out, err := createFile(w.fs, w.fs.PathJoin(w.dir, name), name)
-		if err != nil {
-			return err
-		}
-		w.out = out
-	}
-	if err := w.out.add(base, cols, n, ids); err != nil {
-		return err
-	}
-	if len(w.out.entry.Blocks) == fileBlocks {
-		return w.endFile()
-	}
-	return nil
-}
-
-func (w *runWriter) endFile() error {
-	if w.out == nil {
-		return nil
-	}
-	err := w.out.close()
-	w.files = append(w.files, newFile(w.fs, w.dir, w.types, w.out.entry))
-	w.out = nil
-	return err
-}
-
-func newFile(fs vfs.FS, dir string, types []column.Type, e fileEntry) *File {
-	return &File{fs: fs, path: fs.PathJoin(dir, e.Name), types: types, entry: e}
-}
-
 // Installed puts the files of a durable checkpoint in the place of the chunks that they hold, so that
-// those leave the heap, and returns the paths of files that nothing on disk refers to any more. Rows
-// killed since Plan stay killed.
+// those leave the heap, and returns the paths of files that nothing on disk refers to any more. Those
+// may be removed: Write has mapped them, so snapshots read on. Rows killed since Plan stay killed.
 func (r *Rows) Installed(s *Save) (obsolete []string) {
 	for _, u := range s.runs {
 		at := 0
 		for r.sealed[at].chunk != u.chunks[0].Chunk {
 			at++
 		}
-		old := r.sealed[at : at+len(u.chunks)]
-		fresh := u.places(old)
+		fresh := u.places(r.sealed[at : at+len(u.chunks)])
 		r.sealed = append(r.sealed[:at:at], append(fresh, r.sealed[at+len(u.chunks):]...)...)
 		r.sealedChanged = true
 	}
+	r.failed = nil
 	for _, f := range s.dropped {
 		obsolete = append(obsolete, f.path)
 	}
 	return obsolete
 }
 
-// Failed undoes Plan when the checkpoint did not become durable: what it would have saved is again
-// unsaved.
+// Failed undoes Plan when the checkpoint did not become durable, or may not have: what it would have
+// saved is again unsaved. In case it is durable after all, the files that Write made stay until the
+// next save, which writes all of their rows again, deletes their entries.
 func (r *Rows) Failed(s *Save) {
-	for _, p := range s.kept {
-		p.dirty = true
+	for _, u := range s.runs {
+		r.failed = append(r.failed, u.files...)
+	}
+	k := 0 // kept chunks are in the table's order
+	for i := 0; i < len(r.sealed) && k < len(s.kept); i++ {
+		if r.sealed[i].chunk == s.kept[k] {
+			r.sealed[i].dirty = true
+			k++
+		}
 	}
 }
 
@@ -316,101 +154,30 @@ func (r *Rows) Failed(s *Save) {
 func (u *run) places(old []place) []place {
 	var fresh []place
 	for _, f := range u.files {
-		for i, b := range f.entry.Blocks {
-			fresh = append(fresh, place{chunk: &Chunk{Base: b.Base, N: b.N, load: &block{file: f, at: i}}})
-		}
+		fresh = f.appendPlaces(fresh)
 	}
-	k, at := 0, 0 // the new chunk, and the row in it, of the old row
+	k, at := 0, 0 // a new chunk, and how many of its rows are before the old row
 	for o := range old {
-		then, now := u.chunks[o].Live, old[o].live
-		same := old[o].dead == u.dead[o]
-		for i := range old[o].chunk.N {
-			if then != nil && !column.Bit(then, i) {
+		if old[o].dead == u.dead[o] {
+			at += old[o].chunk.N - old[o].dead
+			for k < len(fresh) && at >= fresh[k].chunk.N {
+				k, at = k+1, at-fresh[k].chunk.N
+			}
+			continue
+		}
+		then, now := u.chunks[o], old[o].live
+		for i := range then.N {
+			if !then.alive(i) {
 				continue
 			}
-			for at == fresh[k].chunk.N {
+			if at == fresh[k].chunk.N {
 				k, at = k+1, 0
 			}
-			if !same && !column.Bit(now, i) {
+			if !bit(now, i) {
 				fresh[k].kill(at)
 			}
 			at++
 		}
 	}
 	return fresh
-}
-
-// kill clears row i, in a copy of the bitmap when a snapshot has it.
-func (p *place) kill(i int) {
-	switch {
-	case p.live == nil:
-		p.live = make([]byte, (p.chunk.N+7)/8)
-		for k := range p.live {
-			p.live[k] = 0xff
-		}
-	case p.shared:
-		p.live = append([]byte(nil), p.live...)
-	}
-	p.shared = false
-	column.ClearBit(p.live, i)
-	p.dead++
-	p.dirty = true
-}
-
-// OpenRows returns the table that the entries of a checkpoint describe. No file is opened.
-func OpenRows(fs vfs.FS, dir string, types []column.Type, entries []Entry) (*Rows, error) {
-	r := NewRows(types)
-	live := map[uint64][]byte{}
-	for _, e := range entries {
-		if len(e.Key) != 9 {
-			return nil, fmt.Errorf("open rows: key %x is not of this format", e.Key)
-		}
-		base := binary.BigEndian.Uint64(e.Key[1:])
-		switch e.Key[0] {
-		case keyFile:
-			var fe fileEntry
-			if err := json.Unmarshal(e.Value, &fe); err != nil || len(fe.Blocks) == 0 {
-				return nil, fmt.Errorf("open rows: entry of the file at row %d is damaged: %v", base, err)
-			}
-			f := newFile(fs, dir, types, fe)
-			for i, b := range fe.Blocks {
-				r.sealed = append(r.sealed, place{chunk: &Chunk{Base: b.Base, N: b.N, load: &block{file: f, at: i}}})
-				r.live += int64(b.N)
-			}
-		case keyLive:
-			live[base] = append([]byte(nil), e.Value...)
-		case keyNext:
-			r.next = binary.BigEndian.Uint64(e.Value)
-		default:
-			return nil, fmt.Errorf("open rows: key %x is not of this format", e.Key)
-		}
-	}
-	for i := range r.sealed {
-		p := &r.sealed[i]
-		if b := live[p.chunk.Base]; b != nil {
-			p.live = b
-			for k := range p.chunk.N {
-				if !column.Bit(b, k) {
-					p.dead++
-				}
-			}
-			r.live -= int64(p.dead)
-		}
-	}
-	r.sealedChanged = true
-	r.Publish()
-	return r, nil
-}
-
-// FileNames returns the names of the chunk files that the table refers to.
-func (r *Rows) FileNames() []string {
-	var names []string
-	var last *File
-	for i := range r.sealed {
-		if f := r.sealed[i].chunk.file(); f != nil && f != last {
-			names = append(names, f.entry.Name)
-			last = f
-		}
-	}
-	return names
 }

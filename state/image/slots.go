@@ -31,6 +31,13 @@ func (s *Slots) Mark(slots []int32) {
 	s.any = s.any || len(slots) > 0
 }
 
+// MarkAll says that the output of all slots below n may have changed.
+func (s *Slots) MarkAll(n int) {
+	for i := 0; i < n; i += SlotRows {
+		s.Mark([]int32{int32(i)})
+	}
+}
+
 // Stale reports whether a Refresh has something to do.
 func (s *Slots) Stale() bool { return s.any }
 
@@ -38,8 +45,8 @@ func (s *Slots) Stale() bool { return s.any }
 func (s *Slots) Reset() { *s = Slots{} }
 
 // Refresh rebuilds the chunks of marked slots. build returns the output of slots lo to hi (not
-// included), as columns of hi-lo rows, and the bitmap of those that are there (nil for all).
-func (s *Slots) Refresh(limit int, build func(lo, hi int) ([]column.Column, []byte, error)) error {
+// included): the columns and number of the rows that are there.
+func (s *Slots) Refresh(limit int, build func(lo, hi int) ([]column.Column, int, error)) error {
 	if !s.any {
 		return nil
 	}
@@ -52,21 +59,12 @@ func (s *Slots) Refresh(limit int, build func(lo, hi int) ([]column.Column, []by
 			s.chunks[k], s.rows[k], s.stale[k] = ScanChunk{}, 0, false
 			continue
 		}
-		cols, live, err := build(lo, hi)
+		cols, n, err := build(lo, hi)
 		if err != nil {
 			return err
 		}
-		n := int64(hi - lo)
-		if live != nil {
-			n = 0
-			for i := range hi - lo {
-				if column.Bit(live, i) {
-					n++
-				}
-			}
-		}
-		s.chunks[k] = ScanChunk{&Chunk{Base: uint64(lo) + 1, N: hi - lo, cols: cols}, live}
-		s.rows[k], s.stale[k] = n, false
+		s.chunks[k] = ScanChunk{Chunk: &Chunk{Base: uint64(lo) + 1, N: n, cols: cols}}
+		s.rows[k], s.stale[k] = int64(n), false
 	}
 	s.any = false
 	return nil

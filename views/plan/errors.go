@@ -67,10 +67,39 @@ func (e *Error) locate(sql string) {
 	e.Col = 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
 }
 
+// fromComma stands for the first comma between the relations of a FROM.
+const fromComma = "FROM ,"
+
+// findComma returns the offset of the comma that fromComma stands for, or -1.
+func findComma(sql string, toks []token.Token) int {
+	depth, from := 0, -1 // from is the depth of the FROM that we are in
+	for _, t := range toks {
+		switch {
+		case t.Is(sql, "("):
+			depth++
+		case t.Is(sql, ")"):
+			depth--
+			if depth < from {
+				from = -1
+			}
+		case t.Is(sql, "FROM"):
+			from = depth
+		case t.Is(sql, "WHERE"), t.Is(sql, "GROUP"), t.Is(sql, "ORDER"), t.Is(sql, "SELECT"):
+			from = -1
+		case t.Is(sql, ",") && depth == from:
+			return t.Start
+		}
+	}
+	return -1
+}
+
 // findPhrase returns the offset of the first of the phrases that occurs in sql, or -1.
 func findPhrase(sql string, phrases []string) int {
 	toks := token.Scan(sql)
 	for _, p := range phrases {
+		if p == fromComma {
+			return findComma(sql, toks)
+		}
 		words := strings.Fields(p)
 	next:
 		for i := range toks {

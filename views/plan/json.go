@@ -30,15 +30,15 @@ type jnode struct {
 	Exprs      json.RawMessage `json:"expressions"` // a list, a list of lists for VALUES
 
 	// GET
-	Function      string       `json:"name"`
-	FunctionData  *jtable      `json:"function_data"`
-	ReturnedTypes []jtype      `json:"returned_types"`
-	Names         []string     `json:"names"`
-	ColumnIndexes []jcolumn    `json:"column_indexes"`
-	ProjectionIDs []int        `json:"projection_ids"`
-	TableFilters  *jfilters    `json:"table_filters"`
-	Extra         *jextra      `json:"extra_info"`
-	Sample        *jsonPresent `json:"sample_options"`
+	Function      string          `json:"name"`
+	FunctionData  json.RawMessage `json:"function_data"` // a jtable for tables
+	ReturnedTypes []jtype         `json:"returned_types"`
+	Names         []string        `json:"names"`
+	ColumnIndexes []jcolumn       `json:"column_indexes"`
+	ProjectionIDs []int           `json:"projection_ids"`
+	TableFilters  *jfilters       `json:"table_filters"`
+	Extra         *jextra         `json:"extra_info"`
+	Sample        *jsonPresent    `json:"sample_options"`
 
 	ProjectionMap []int `json:"projection_map"` // FILTER, ORDER_BY
 

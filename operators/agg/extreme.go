@@ -1,0 +1,150 @@
+package agg
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"tidemill/state/column"
+	"tidemill/state/rowkey"
+)
+
+// extreme is min and max. All values of a group are kept, counted, in the trace; the extreme one is kept
+// beside, so that the trace is read only when the last copy of the extreme value is retracted. Equal
+// values that differ in their bits (0.0 and -0.0) are ordered by those, so the answer does not
+// depend on which came first.
+type extreme struct {
+	versioned[string] // the encoded value, "" for none
+	arg               column.Type
+	max               bool
+	trace             Trace
+	enc               *rowkey.Encoder
+	buf               []byte
+}
+
+func newExtreme(arg column.Type, max bool, trace Trace) *extreme {
+	return &extreme{arg: arg, max: max, trace: trace, enc: rowkey.NewEncoder([]column.Type{arg})}
+}
+
+func (e *extreme) Empty(slot int32) bool { return e.cur[slot] == "" }
+
+func (e *extreme) Encode(dst []byte, slot int32) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(e.cur[slot]))), e.cur[slot]...)
+}
+
+func (e *extreme) Decode(slot int32, b []byte) ([]byte, error) {
+	n, k := binary.Uvarint(b)
+	if k <= 0 || n > uint64(len(b)-k) {
+		return nil, errShort
+	}
+	v := string(b[k : k+int(n)])
+	e.cur[slot], e.prev[slot] = v, v
+	return b[k+int(n):], nil
+}
+
+func (e *extreme) Add(slots []int32, arg *column.Column, w []int64) error {
+	cols := []column.Column{*arg}
+	for i, s := range slots {
+		if s < 0 || arg.IsNull(i) {
+			continue
+		}
+		wt := int64(1)
+		if w != nil {
+			wt = w[i]
+		}
+		e.buf = e.enc.AppendIdentity(e.buf[:0], cols, i)
+		if err := e.add(s, e.buf, wt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *extreme) add(s int32, value []byte, w int64) error {
+	before, after, err := e.trace.Add(s, value, w)
+	if err != nil {
+		return err
+	}
+	cur := e.cur[s]
+	switch {
+	case before <= 0 && after > 0:
+		if cur == "" || (string(value) > cur) == e.max && string(value) != cur {
+			e.cur[s] = string(value)
+		}
+	case before > 0 && after <= 0 && string(value) == cur:
+		find := e.trace.First
+		if e.max {
+			find = e.trace.Last
+		}
+		next, ok, err := find(s)
+		if err != nil {
+			return err
+		}
+		e.cur[s] = ""
+		if ok {
+			e.cur[s] = string(next)
+		}
+	}
+	return nil
+}
+
+func (e *extreme) Output(slots []int32, prev bool) (column.Column, *Errors) {
+	vals := e.at(prev)
+	b := column.NewBuilder(e.arg, len(slots))
+	one := []*column.Builder{b}
+	for _, s := range slots {
+		if vals[s] == "" {
+			b.AppendNull()
+			continue
+		}
+		if _, err := e.enc.DecodeIdentity([]byte(vals[s]), one); err != nil {
+			panic(fmt.Sprintf("agg: extreme value %x of %s: %v", vals[s], e.arg, err))
+		}
+	}
+	return b.Finish(), nil
+}
+
+// Identity is the group columns of a group whose equal keys may differ in their bits: the smallest, by
+// identity order, of those that are present.
+type Identity struct {
+	extreme
+	types []column.Type
+}
+
+// NewIdentity returns the identities of groups of these columns.
+func NewIdentity(types []column.Type, trace Trace) *Identity {
+	return &Identity{extreme{trace: trace, enc: rowkey.NewEncoder(types)}, types}
+}
+
+// AddRows adds row i of the group columns to slots[i].
+func (d *Identity) AddRows(slots []int32, cols []column.Column, w []int64) error {
+	for i, s := range slots {
+		wt := int64(1)
+		if w != nil {
+			wt = w[i]
+		}
+		d.buf = d.enc.AppendIdentity(d.buf[:0], cols, i)
+		if err := d.add(s, d.buf, wt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Columns returns the group columns of slots.
+func (d *Identity) Columns(slots []int32, prev bool) ([]column.Column, error) {
+	vals := d.at(prev)
+	builders := make([]*column.Builder, len(d.types))
+	for i, t := range d.types {
+		builders[i] = column.NewBuilder(t, len(slots))
+	}
+	for _, s := range slots {
+		if _, err := d.enc.DecodeIdentity([]byte(vals[s]), builders); err != nil {
+			return nil, fmt.Errorf("decode group %x: %w", vals[s], err)
+		}
+	}
+	cols := make([]column.Column, len(builders))
+	for i, b := range builders {
+		cols[i] = b.Finish()
+	}
+	return cols, nil
+}

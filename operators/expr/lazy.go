@@ -1,0 +1,236 @@
+package expr
+
+import (
+	"tidemill/state/column"
+)
+
+
+// pick is a value and the rows of the whole that it is for; rows that are nil mean all, and then
+// later picks write over it.
+type pick struct {
+	v    vec
+	rows []int32
+}
+
+// merge puts parts together to n rows; rows in no part are NULL.
+func merge(t column.Type, n int, picks []pick) vec {
+	which := make([]int32, n)
+	at := make([]int32, n)
+	for p, pk := range picks {
+		if pk.rows == nil {
+			for i := range n {
+				which[i], at[i] = int32(p+1), int32(i)
+			}
+			if pk.v.konst {
+				clear(at)
+			}
+			continue
+		}
+		for j, row := range pk.rows {
+			which[row], at[row] = int32(p+1), int32(j)
+			if pk.v.konst {
+				at[row] = 0
+			}
+		}
+	}
+	out := column.Column{Type: t, N: n}
+	switch t.Size() {
+	case 0:
+		b := column.NewBuilder(t, n)
+		for i, p := range which {
+			if p == 0 {
+				b.AppendNull()
+			} else {
+				b.AppendFrom(&picks[p-1].v.Column, int(at[i]))
+			}
+		}
+		return vec{Column: b.Finish()}
+	case 1:
+		out = mergeFixed[uint8](out, picks, which, at)
+	case 2:
+		out = mergeFixed[uint16](out, picks, which, at)
+	case 4:
+		out = mergeFixed[uint32](out, picks, which, at)
+	case 8:
+		out = mergeFixed[uint64](out, picks, which, at)
+	case 16:
+		out = mergeFixed[column.Int128](out, picks, which, at)
+	}
+	return vec{Column: out}
+}
+
+func mergeFixed[V column.Fixed](out column.Column, picks []pick, which, at []int32) column.Column {
+	dst := make([]V, out.N)
+	views := make([][]V, len(picks))
+	nulls := false
+	for i := range picks {
+		views[i] = column.Values[V](&picks[i].v.Column)
+		nulls = nulls || picks[i].v.Valid != nil
+	}
+	for i, p := range which {
+		if p > 0 {
+			dst[i] = views[p-1][at[i]]
+		} else {
+			nulls = true
+		}
+	}
+	c := column.Of(out.Type, dst, nil)
+	if nulls {
+		c.Valid = column.NewBitmap(out.N, false)
+		for i, p := range which {
+			if p > 0 && !picks[p-1].v.IsNull(int(at[i])) {
+				column.SetBit(c.Valid, i)
+			}
+		}
+	}
+	return c
+}
+
+// cheap reports whether a branch may as well be evaluated for rows that do not take it.
+func (nd *node) cheap() bool { return len(nd.args) == 0 && nd.remote == nil }
+
+// branch evaluates nd for some rows of f; rows that are nil mean all.
+func (f *frame) branch(nd *node, rows []int32) (pick, *RowErrors, error) {
+	if rows == nil || len(rows) == f.n {
+		v, errs, err := f.eval(nd, true)
+		return pick{v, rows}, errs, err
+	}
+	if nd.konst {
+		v, errs, err := f.part(rows).eval(nd, true)
+		return pick{v, rows}, errs.at(rows), err
+	}
+	v, errs, err := f.part(rows, nd).eval(nd, true)
+	return pick{v, rows}, errs.at(rows), err
+}
+
+// runCase evaluates CASE: each condition for the rows that no earlier one took, each branch for
+// the rows that take it. Errors of what is not evaluated do not exist.
+func runCase(f *frame, nd *node, fresh bool) (vec, *RowErrors, error) {
+	rest := allRows(f.n)
+	var errs *RowErrors
+	var picks []pick
+	take := func(branch *node, rows []int32) error {
+		if len(rows) == 0 {
+			return nil
+		}
+		pk, e, err := f.branch(branch, rows)
+		picks, errs = append(picks, pk), mergeErrors(errs, e)
+		return err
+	}
+	n := len(nd.args) &^ 1
+	for i := 0; i < n && len(rest) > 0; i += 2 {
+		cond, e, err := f.branch(nd.args[i], rest)
+		if err != nil {
+			return vec{}, nil, err
+		}
+		errs = mergeErrors(errs, e)
+		yes, no := split(&cond.v, rest, e)
+		if err := take(nd.args[i+1], yes); err != nil {
+			return vec{}, nil, err
+		}
+		rest = no
+	}
+	if n < len(nd.args) {
+		if err := take(nd.args[n], rest); err != nil {
+			return vec{}, nil, err
+		}
+	}
+	if len(picks) == 1 && len(picks[0].rows) == f.n {
+		return picks[0].v, errs, nil
+	}
+	return merge(nd.typ, f.n, picks), errs, nil
+}
+
+// split parts rows by a condition's value: those where it is true, and the others without those
+// where it failed.
+func split(cond *vec, rows []int32, errs *RowErrors) (yes, no []int32) {
+	if cond.konst {
+		if errs != nil {
+			return nil, nil
+		}
+		if !cond.IsNull(0) && cond.Data[0] != 0 {
+			return rows, nil
+		}
+		return nil, rows
+	}
+	yes, no = make([]int32, len(rows)), make([]int32, len(rows))
+	y, m := 0, 0
+	vals := cond.Data
+	for j, row := range rows {
+		t := int(vals[j] & 1)
+		if cond.Valid != nil {
+			t &= int(cond.Valid[j>>3] >> (j & 7))
+		}
+		yes[y], no[m] = row, row
+		y += t
+		m += 1 - t
+	}
+	yes, no = yes[:y], no[:m]
+	if errs != nil {
+		kept := no[:0]
+		e := 0
+		for _, row := range no {
+			for e < len(errs.Rows) && errs.Rows[e] < row {
+				e++
+			}
+			if e == len(errs.Rows) || errs.Rows[e] != row {
+				kept = append(kept, row)
+			}
+		}
+		no = kept
+	}
+	return yes, no
+}
+
+// runCoalesce evaluates each argument for the rows where all earlier ones are NULL.
+func runCoalesce(f *frame, nd *node, fresh bool) (vec, *RowErrors, error) {
+	rest := allRows(f.n)
+	var errs *RowErrors
+	var picks []pick
+	for _, a := range nd.args {
+		pk, e, err := f.branch(a, rest)
+		if err != nil {
+			return vec{}, nil, err
+		}
+		errs = mergeErrors(errs, e)
+		picks = append(picks, pk)
+		var null []int32
+		switch {
+		case pk.v.konst && pk.v.IsNull(0):
+			null = rest
+		case !pk.v.konst && pk.v.Valid != nil:
+			for j, row := range rest {
+				if pk.v.IsNull(j) {
+					null = append(null, row)
+				}
+			}
+		}
+		if e != nil {
+			_, null = split(&vec{Column: column.Nulls(column.T(column.Bool), len(null))}, null, e)
+		}
+		if rest = null; len(rest) == 0 {
+			break
+		}
+	}
+	if len(picks) == 1 {
+		return picks[0].v, errs, nil
+	}
+	return merge(nd.typ, f.n, picks), errs, nil
+}
+
+func allRows(n int) []int32 {
+	rows := make([]int32, n)
+	for i := range rows {
+		rows[i] = int32(i)
+	}
+	return rows
+}
+
+// runTry turns errors into the NULLs that already stand in their rows.
+func runTry(f *frame, nd *node, fresh bool) (vec, *RowErrors, error) {
+	v, errs, err := f.eval(nd.args[0], fresh)
+	if errs != nil && v.konst {
+		v.Column = column.Nulls(nd.typ, 1)
+	}
+	return v, nil, err
+}

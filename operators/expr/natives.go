@@ -1,0 +1,188 @@
+package expr
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"tidemill/state/column"
+)
+
+// native is a function that has a kernel.
+type native struct {
+	name string
+	args []column.Kind
+	ret  column.Kind
+	// accept tells whether a call with these kinds of arguments is one for the kernel; nil for yes.
+	accept func(e *Expr) bool
+	// fn is the kernel; or prepare makes one for a call and may decline with nil.
+	fn      kernelFunc
+	prepare func(e *Expr) kernelFunc
+	// fallible tells whether a call may fail on some row; nil for no.
+	fallible func(e *Expr) bool
+}
+
+func always(*Expr) bool { return true }
+
+// families are the kernels, a function for each file. Casts are natives named "CAST".
+var families = []func() []native{
+	comparisons, arithmetic, division, signs, floats, decimals, casts,
+}
+
+var natives = sync.OnceValue(func() map[string]*native {
+	m := map[string]*native{}
+	for _, family := range families {
+		for _, n := range family() {
+			m[nativeKey(n.name, n.args, n.ret)] = &n
+		}
+	}
+	return m
+})
+
+func nativeKey(name string, args []column.Kind, ret column.Kind) string {
+	b := append([]byte(name), 0)
+	for _, a := range args {
+		b = append(b, byte(a))
+	}
+	return string(append(b, 0, byte(ret)))
+}
+
+func nativeOf(e *Expr) *native {
+	name := e.Func
+	switch e.Kind {
+	case Cast, TryCast:
+		name = "CAST"
+	case Call:
+	default:
+		return nil
+	}
+	kinds := make([]column.Kind, len(e.Args))
+	for i, a := range e.Args {
+		kinds[i] = a.Type.Kind
+	}
+	n := natives()[nativeKey(name, kinds, e.Type.Kind)]
+	if n == nil || n.accept != nil && !n.accept(e) {
+		return nil
+	}
+	return n
+}
+
+// kernelFor returns the kernel of a call or cast, or nil.
+func kernelFor(e *Expr) kernelFunc {
+	n := nativeOf(e)
+	if n == nil {
+		return nil
+	}
+	if n.prepare != nil {
+		return n.prepare(e)
+	}
+	return n.fn
+}
+
+// ownRule returns the evaluation of a node whose NULLs, errors or order follow a rule of its own,
+// or nil.
+func ownRule(e *Expr) evalFunc {
+	switch e.Kind {
+	case Case:
+		return runCase
+	case Coalesce:
+		return runCoalesce
+	case And:
+		return runAnd
+	case Or:
+		return runOr
+	case Not:
+		return runNot
+	case IsNull:
+		return runIsNull
+	case IsNotNull:
+		return runIsNotNull
+	case Distinct:
+		return runDistinct
+	case NotDistinct:
+		return runNotDistinct
+	case In:
+		return runIn
+	case NotIn:
+		return runNotIn
+	case Try:
+		return runTry
+	}
+	return nil
+}
+
+func hasKernel(e *Expr) bool {
+	return e.Kind == Column || e.Kind == Constant || ownRule(e) != nil || kernelFor(e) != nil
+}
+
+// Fallible reports whether evaluating e can fail on some row. What it does not know can.
+func Fallible(e *Expr) bool {
+	switch e.Kind {
+	case Column, Constant, Try:
+		return false
+	case Call, Cast, Opaque:
+		n := nativeOf(e)
+		switch {
+		case n == nil && !(e.Kind == Call && infallible[e.Func]) && !(e.Kind == Cast && castsAlways(e)):
+			return true
+		case n != nil && n.fallible != nil && n.fallible(e):
+			return true
+		}
+	}
+	return slices.ContainsFunc(e.Args, Fallible)
+}
+
+// infallible are functions without a kernel that give a value or NULL whatever their arguments.
+var infallible = map[string]bool{
+	"lower": true, "upper": true, "lcase": true, "ucase": true, "length": true, "len": true,
+	"strlen": true, "bit_length": true, "reverse": true, "md5": true, "sha256": true, "sha1": true,
+	"hash": true, "trim": true, "ltrim": true, "rtrim": true, "replace": true, "substring": true,
+	"substr": true, "left": true, "right": true, "instr": true, "strpos": true, "position": true,
+	"contains": true, "prefix": true, "suffix": true, "starts_with": true, "ends_with": true,
+	"~~": true, "!~~": true, "~~*": true, "!~~*": true, "~~~": true, "concat": true,
+	"concat_ws": true, "greatest": true, "least": true, "ascii": true, "unicode": true, "ord": true,
+	"hex": true, "to_base64": true, "base64": true, "levenshtein": true,
+	"isnan": true, "isinf": true, "isfinite": true, "signbit": true, "sign": true,
+	"atan": true, "atan2": true, "tanh": true, "sinh": true, "cosh": true, "asinh": true,
+	"cbrt": true, "exp": true, "radians": true, "degrees": true, "floor": true, "ceil": true,
+	"ceiling": true, "trunc": true, "typeof": true, "strip_accents": true, "nfc_normalize": true,
+	"year": true, "month": true, "day": true, "hour": true, "minute": true, "second": true,
+	"quarter": true, "week": true, "dayofweek": true, "isodow": true, "dayofyear": true,
+	"weekday": true, "weekofyear": true, "yearweek": true, "dayname": true, "monthname": true,
+	"xor": true, "&": true, "|": true, "~": true, "bit_count": true,
+}
+
+// castsAlways reports whether a cast without a kernel succeeds for every value.
+func castsAlways(e *Expr) bool {
+	from, to := e.Args[0].Type, e.Type
+	return from == to || to.Kind == column.Varchar
+}
+
+// Signature is a function that is evaluated without DuckDB.
+type Signature struct {
+	Func     string // "CAST" for casts; a kind of node in capitals, such as "CASE"
+	Args     string // types, comma-separated; DECIMAL stands for every width and scale
+	Type     string
+	Fallible bool
+}
+
+// Natives returns the functions with kernels, sorted.
+func Natives() []Signature {
+	var out []Signature
+	for _, family := range families {
+		for _, n := range family() {
+			names := make([]string, len(n.args))
+			for i, k := range n.args {
+				names[i] = kindName(k)
+			}
+			out = append(out, Signature{n.name, strings.Join(names, ", "), kindName(n.ret), n.fallible != nil})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Signature) int { return strings.Compare(a.Func, b.Func) })
+	return out
+}
+
+func kindName(k column.Kind) string {
+	name, _, _ := strings.Cut(column.T(k).String(), "(")
+	return name
+}

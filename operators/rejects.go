@@ -1,0 +1,97 @@
+package operators
+
+import (
+	"sort"
+
+	"tidemill/operators/expr"
+	"tidemill/operators/zset"
+	"tidemill/state/column"
+)
+
+// Rejects collects the rows that left a flow in one commit because an expression failed on them, as a
+// delta of (operator, reason, row): a reject's retraction has the same three values and cancels it.
+// The zero value is empty. A nil *Rejects panics when a row is added: the caller said that none can fail.
+type Rejects struct {
+	operator, reason, row []string
+	w                     []int64
+}
+
+// RejectFields are the columns of a view's rejects: the operator, why, and the row as JSON.
+var RejectFields = []column.Field{
+	{Name: "operator", Type: column.T(column.Varchar), NotNull: true},
+	{Name: "reason", Type: column.T(column.Varchar), NotNull: true},
+	{Name: "row", Type: column.T(column.Varchar), NotNull: true},
+}
+
+// Add adds row i of b with its weight.
+func (r *Rejects) Add(operator, reason string, fields []column.Field, b *zset.Batch, i int) {
+	r.operator = append(r.operator, operator)
+	r.reason = append(r.reason, reason)
+	r.row = append(r.row, RowJSON(fields, b.Cols, i))
+	r.w = append(r.w, b.Weight(i))
+}
+
+// Batch returns the delta, or nil when there is none.
+func (r *Rejects) Batch() *zset.Batch {
+	if r == nil || len(r.w) == 0 {
+		return nil
+	}
+	t := column.T(column.Varchar)
+	return &zset.Batch{N: len(r.w), W: r.w, Cols: []column.Column{
+		column.OfStrings(t, r.operator), column.OfStrings(t, r.reason), column.OfStrings(t, r.row)}}
+}
+
+// drop adds the failed rows and returns the others, nil when there are none.
+func (r *Rejects) drop(operator string, fields []column.Field, b *zset.Batch, errs *expr.RowErrors) *zset.Batch {
+	sel := make([]int32, 0, b.N-len(errs.Rows))
+	k := 0
+	for i := range int32(b.N) {
+		if k < len(errs.Rows) && errs.Rows[k] == i {
+			r.Add(operator, errs.Reasons[k], fields, b, int(i))
+			k++
+			continue
+		}
+		sel = append(sel, i)
+	}
+	return gatherAll(b, sel)
+}
+
+// RowJSON returns row i as a JSON object.
+func RowJSON(fields []column.Field, cols []column.Column, i int) string {
+	b := []byte{'{'}
+	for k := range fields {
+		if k > 0 {
+			b = append(b, ',')
+		}
+		b = column.AppendJSONString(b, []byte(fields[k].Name))
+		b = append(b, ':')
+		b = column.AppendJSON(b, &cols[k], i)
+	}
+	return string(append(b, '}'))
+}
+
+// mergeErrors returns the rows that failed in either, with the reason in a where both have one.
+func mergeErrors(a, b *expr.RowErrors) *expr.RowErrors {
+	if a == nil || b == nil {
+		if a == nil {
+			return b
+		}
+		return a
+	}
+	why := map[int32]string{}
+	for i, r := range b.Rows {
+		why[r] = b.Reasons[i]
+	}
+	for i, r := range a.Rows {
+		why[r] = a.Reasons[i]
+	}
+	out := &expr.RowErrors{}
+	for r := range why {
+		out.Rows = append(out.Rows, r)
+	}
+	sort.Slice(out.Rows, func(i, j int) bool { return out.Rows[i] < out.Rows[j] })
+	for _, r := range out.Rows {
+		out.Reasons = append(out.Reasons, why[r])
+	}
+	return out
+}

@@ -1,0 +1,164 @@
+package decode
+
+import "tidemill/state/column"
+
+// dictionary has the values that encoded columns name by place, and one NULL more at the end, which
+// NULL places are pointed to.
+type dictionary struct {
+	values column.Column
+	nulls  bool // among the values themselves
+}
+
+// readDictionary reads a dictionary batch: a new dictionary, one in place of the old, or more values
+// for it.
+func (s *stream) readDictionary(header table, msg *message) error {
+	f := msg.f
+	id, delta := f.integer(header, 0, 8, 0), f.integer(header, 2, 1, 0) != 0
+	data, _ := f.sub(header, 1)
+	var b *bind
+	for i := range s.a.binds {
+		if x := &s.a.binds[i]; x.encoded && x.dict == id {
+			b = x
+		}
+	}
+	n, err := msg.open(data, 1)
+	if err != nil {
+		return err
+	}
+	if b == nil {
+		return s.garbage("no column uses dictionary %d", id)
+	}
+	c, err := msg.array(&b.t, n)
+	if err == nil {
+		err = msg.close()
+	}
+	if err == nil {
+		err = s.addDictionary(id, delta, c)
+	}
+	if bad, ok := err.(*badValue); ok {
+		return s.garbage("dictionary %d: %s", id, bad.Error())
+	}
+	return err
+}
+
+func (s *stream) addDictionary(id int64, delta bool, c column.Column) error {
+	old, have := s.dicts[id]
+	if delta && !have {
+		return s.garbage("more values for dictionary %d, which has not been sent", id)
+	}
+	d := dictionary{nulls: c.Valid != nil}
+	none := column.Nulls(c.Type, 1)
+	parts := []*column.Column{&c, &none}
+	if delta {
+		before := old.values.Slice(0, old.values.N-1)
+		parts = []*column.Column{&before, &c, &none}
+		d.nulls = d.nulls || old.nulls
+	}
+	if err := s.budgetConcat(parts); err != nil {
+		return err
+	}
+	d.values = column.Concat(c.Type, parts...)
+	if s.dicts == nil {
+		s.dicts = make(map[int64]dictionary)
+	}
+	s.dicts[id] = d
+	return nil
+}
+
+// budgetConcat reserves what column.Concat of the parts takes.
+func (s *stream) budgetConcat(parts []*column.Column) error {
+	cost, text := int64(0), int64(0)
+	for _, c := range parts {
+		cost += int64(c.N)*int64(max(c.Type.Size(), 4)) + int64(c.N)/8 + 1
+		if c.Offsets != nil {
+			text += int64(c.Offsets[c.N] - c.Offsets[0])
+		}
+	}
+	if text > maxText {
+		return s.garbage("more than 2 GiB of text in one column")
+	}
+	return s.budget.take(cost + text)
+}
+
+// readEncoded takes an array of places in a dictionary and returns the values there.
+func (s *stream) readEncoded(msg *message, b *bind, n int) (column.Column, error) {
+	index, err := msg.array(&b.index, n)
+	if err != nil {
+		return index, err
+	}
+	d, ok := s.dicts[b.dict]
+	if !ok {
+		if index.NullCount() < n {
+			return index, s.garbage("dictionary %d has not been sent", b.dict)
+		}
+		d.values = column.Nulls(b.t.native, 1)
+	}
+	if err := s.budget.take(4 * int64(n)); err != nil {
+		return index, err
+	}
+	sel := make([]int32, n)
+	bad := -1
+	none := int32(d.values.N - 1)
+	switch index.Type.Kind {
+	case column.Int8:
+		bad = places(&index, column.Values[int8](&index), sel, none)
+	case column.Int16:
+		bad = places(&index, column.Values[int16](&index), sel, none)
+	case column.Int32:
+		bad = places(&index, column.Values[int32](&index), sel, none)
+	case column.Int64:
+		bad = places(&index, column.Values[int64](&index), sel, none)
+	case column.UInt8:
+		bad = places(&index, column.Values[uint8](&index), sel, none)
+	case column.UInt16:
+		bad = places(&index, column.Values[uint16](&index), sel, none)
+	case column.UInt32:
+		bad = places(&index, column.Values[uint32](&index), sel, none)
+	case column.UInt64:
+		bad = places(&index, column.Values[uint64](&index), sel, none)
+	}
+	if bad >= 0 {
+		return index, &badValue{row: bad, reason: "the value's place is outside its dictionary"}
+	}
+	if err := s.budgetGather(&d.values, sel); err != nil {
+		return index, err
+	}
+	out := d.values.Gather(sel)
+	if index.Valid == nil && !d.nulls {
+		out.Valid = nil
+	}
+	return out, nil
+}
+
+// places copies the places in a dictionary of n values to sel, NULLs as n itself, and returns the
+// first row whose place is outside, or -1.
+func places[I ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64](c *column.Column, idx []I, sel []int32, n int32) int {
+	for i, x := range idx {
+		switch {
+		case c.Valid != nil && !column.Bit(c.Valid, i):
+			sel[i] = n
+		case x < 0 || uint64(x) >= uint64(n):
+			return i
+		default:
+			sel[i] = int32(x)
+		}
+	}
+	return -1
+}
+
+// budgetGather reserves what d.Gather(sel) takes.
+func (s *stream) budgetGather(d *column.Column, sel []int32) error {
+	n := int64(len(sel))
+	cost := n*int64(max(d.Type.Size(), 4)) + n/8 + 8
+	if d.Offsets != nil {
+		text := int64(0)
+		for _, k := range sel {
+			text += int64(d.Offsets[k+1] - d.Offsets[k])
+		}
+		if text > maxText {
+			return s.garbage("more than 2 GiB of text in one column")
+		}
+		cost += text
+	}
+	return s.budget.take(cost)
+}

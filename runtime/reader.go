@@ -1,0 +1,312 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"tidemill/state/column"
+	"tidemill/state/image"
+	"tidemill/views"
+	"tidemill/views/catalog"
+	"tidemill/views/duck"
+)
+
+// readable is the catalog as the read engine needs it. It is immutable; a definition publishes a new one.
+type readable struct {
+	catalog   *catalog.Catalog
+	relations []readRelation // what a view reads comes before it
+	byName    map[string]*readRelation
+}
+
+// readRelation is a name that SQL can use: a table, a view, or a view's rejects.
+type readRelation struct {
+	name   string
+	fields []column.Field // of a stored relation
+	sql    string         // of a derived one
+	stored []views.Stored // that only this view's SQL uses
+	reads  []string       // stored relations that a read of it scans
+	key    string         // changes when the definition does
+}
+
+// describe makes the readable form of the graph. It is the committer's.
+func (e *Engine) describe(cat *catalog.Catalog) *readable {
+	rd := &readable{catalog: cat, byName: map[string]*readRelation{}}
+	for _, rel := range cat.Ordered() {
+		names := map[string]bool{}
+		e.graph.Reads(rel.ID, names)
+		r := readRelation{name: rel.Name, key: fmt.Sprintf("%d.%d", rel.ID, rel.Version)}
+		for n := range names {
+			r.reads = append(r.reads, n)
+		}
+		if rel.Kind == catalog.Table {
+			r.fields = rel.Fields
+			rd.relations = append(rd.relations, r)
+			continue
+		}
+		v := e.graph.View(rel.ID)
+		r.sql = v.SQL(duck.QuoteIdent)
+		for _, s := range v.Stored() {
+			if s.Name == v.RejectsName() {
+				rd.relations = append(rd.relations, readRelation{name: s.Name, fields: s.Fields, reads: []string{s.Name}, key: r.key})
+			} else {
+				r.stored = append(r.stored, s)
+			}
+		}
+		rd.relations = append(rd.relations, r)
+	}
+	for i := range rd.relations {
+		rd.byName[strings.ToLower(rd.relations[i].name)] = &rd.relations[i]
+	}
+	return rd
+}
+
+// reader is the read engine: DuckDB over images, opened at first need.
+type reader struct {
+	e  *Engine
+	mu sync.RWMutex // held for reading while a query starts, for writing while names are defined
+	// The fields below are guarded by mu.
+	exec    *duck.Exec
+	defined map[string]string // name to key
+	current *readable
+	closed  bool
+}
+
+func (r *reader) init(e *Engine) { r.e = e }
+
+func (r *reader) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	if r.exec != nil {
+		r.exec.Close()
+	}
+}
+
+// enter opens the engine, brings its names to the newest catalog and holds them until leave.
+func (r *reader) enter() (*duck.Exec, *readable, error) {
+	for {
+		rd := r.e.readable.Load()
+		r.mu.RLock()
+		if r.exec != nil && r.current == rd && !r.closed {
+			return r.exec, rd, nil
+		}
+		r.mu.RUnlock()
+		if err := r.define(rd); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+func (r *reader) leave() { r.mu.RUnlock() }
+
+func (r *reader) define(rd *readable) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return ErrClosed
+	}
+	if r.exec == nil {
+		x, err := duck.OpenExec(duck.Options{MemoryLimit: r.e.opts.Memory / 4, Threads: r.e.opts.Workers})
+		if err != nil {
+			return err
+		}
+		r.exec, r.defined = x, map[string]string{}
+	}
+	if r.current == rd {
+		return nil
+	}
+	for name := range r.defined {
+		if n := rd.byName[strings.ToLower(name)]; n == nil || n.key != r.defined[name] {
+			if err := r.exec.Drop(name); err != nil {
+				return err
+			}
+			delete(r.defined, name)
+		}
+	}
+	for i := range rd.relations {
+		if err := r.defineOne(&rd.relations[i]); err != nil {
+			return fmt.Errorf("define %s for reading: %w", rd.relations[i].name, err)
+		}
+	}
+	r.current = rd
+	return nil
+}
+
+func (r *reader) defineOne(rel *readRelation) error {
+	if r.defined[rel.name] == rel.key {
+		return nil
+	}
+	var err error
+	if rel.sql == "" {
+		err = r.exec.DefineRelation(rel.name, rel.fields)
+	} else {
+		for _, s := range rel.stored {
+			if err := r.exec.DefineRelation(s.Name, s.Fields); err != nil {
+				return err
+			}
+		}
+		err = r.exec.DefineView(rel.name, rel.sql)
+	}
+	if err == nil {
+		r.defined[rel.name] = rel.key
+	}
+	return err
+}
+
+// snapshot is the rows of some stored relations at one commit. It keeps them in memory for as long as a
+// query that reads them is open.
+type snapshot struct {
+	commit uint64
+	images map[string]*image.Snapshot
+}
+
+// Relation implements duck.Snapshots.
+func (s *snapshot) Relation(name string) (duck.Chunks, error) {
+	im := s.images[name]
+	if im == nil {
+		return nil, fmt.Errorf("relation %s is not part of the snapshot", name)
+	}
+	out := make(duck.Chunks, 0, len(im.Chunks))
+	for _, c := range im.Chunks {
+		cols, err := c.Columns()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, duck.Chunk{Cols: cols, N: c.N, Live: c.Live, BaseRowID: c.Base, RowIDs: c.RowIDs()})
+	}
+	return out, nil
+}
+
+// take returns a snapshot of what the names read. It is the committer's.
+func (e *Engine) take(rd *readable, names []string) (*snapshot, error) {
+	s := &snapshot{commit: e.published.Load(), images: map[string]*image.Snapshot{}}
+	for _, n := range names {
+		rel := rd.byName[strings.ToLower(n)]
+		if rel == nil {
+			continue // a function, a system relation or an unknown name: the read engine knows
+		}
+		for _, stored := range rel.reads {
+			if s.images[stored] != nil {
+				continue
+			}
+			im, err := e.graph.Snapshot(stored)
+			if err != nil {
+				return nil, err
+			}
+			s.images[stored] = im
+		}
+	}
+	return s, nil
+}
+
+// errDefinedMeanwhile says that a definition came between a query's names and its snapshot.
+var errDefinedMeanwhile = errors.New("a definition came between")
+
+// Rows is a streaming answer of a query, at one commit.
+type Rows struct {
+	*duck.Rows
+	Commit uint64
+}
+
+// Query runs one SELECT over all relations as of one commit, the newest or a later one than when the call
+// began. The caller closes the rows. Errors are *duck.SQLError, or the engine's.
+func (e *Engine) Query(ctx context.Context, sql string, params []any) (*Rows, error) {
+	e.stats.queries.Add(1)
+	for {
+		rows, err := e.query(ctx, sql, params)
+		if !errors.Is(err, errDefinedMeanwhile) {
+			return rows, err
+		}
+	}
+}
+
+func (e *Engine) query(ctx context.Context, sql string, params []any) (*Rows, error) {
+	x, rd, err := e.reader.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer e.reader.leave()
+	names, err := x.TableNames(sql)
+	if err != nil {
+		return nil, err
+	}
+	snap := &snapshot{commit: e.Commit()}
+	if rd.knowsAny(names) {
+		err = e.do(ctx, func() error {
+			if e.readable.Load() != rd {
+				return errDefinedMeanwhile
+			}
+			snap, err = e.take(rd, names)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	rows, err := x.Query(ctx, sql, params, snap)
+	if err != nil {
+		return nil, err
+	}
+	return &Rows{rows, snap.commit}, nil
+}
+
+func (rd *readable) knowsAny(names []string) bool {
+	for _, n := range names {
+		if rd.byName[strings.ToLower(n)] != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// lazyPlanner is the schema-only DuckDB that binds definitions, opened at first need.
+type lazyPlanner struct {
+	mu      sync.Mutex // held while a definition is planned
+	planner *duck.Planner
+	defined map[string]string // name to key
+}
+
+// with calls fn with a planner that knows the relations of cat.
+func (p *lazyPlanner) with(cat *catalog.Catalog, fn func(*duck.Planner) error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.planner == nil {
+		pl, err := duck.OpenPlanner()
+		if err != nil {
+			return err
+		}
+		p.planner, p.defined = pl, map[string]string{}
+	}
+	seen := map[string]bool{}
+	for _, rel := range cat.Ordered() {
+		key := fmt.Sprintf("%d.%d", rel.ID, rel.Version)
+		seen[rel.Name] = true
+		if p.defined[rel.Name] == key {
+			continue
+		}
+		if err := p.planner.Define(rel.Name, rel.Fields); err != nil {
+			return err
+		}
+		p.defined[rel.Name] = key
+	}
+	for name := range p.defined {
+		if !seen[name] {
+			if err := p.planner.Drop(name); err != nil {
+				return err
+			}
+			delete(p.defined, name)
+		}
+	}
+	return fn(p.planner)
+}
+
+func (p *lazyPlanner) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.planner != nil {
+		p.planner.Close()
+	}
+}

@@ -1,0 +1,99 @@
+package runtime
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tidemill/runtime/logrec"
+)
+
+// stats counts what the committer does. The committer writes, anybody reads.
+type stats struct {
+	commits, rows, bytes       atomic.Int64
+	checkpoints, evictions     atomic.Int64
+	stepNanos, syncNanos       atomic.Int64
+	checkpoint                 atomic.Uint64 // position of the last
+	queries, lookups, repeated atomic.Int64
+
+	mu                   sync.Mutex // guards what follows: the committer's share of it since it was last taken
+	newSteps             time.Duration
+	newCommits, newBytes int64
+}
+
+func newStats() *stats { return &stats{} }
+
+func (s *stats) step(d time.Duration) {
+	s.stepNanos.Add(int64(d))
+	s.mu.Lock()
+	s.newSteps += d
+	s.mu.Unlock()
+}
+
+func (s *stats) sync(d time.Duration) { s.syncNanos.Add(int64(d)) }
+
+func (s *stats) evicted(n int) { s.evictions.Add(int64(n)) }
+
+func (s *stats) checkpointed(position uint64) {
+	s.checkpoints.Add(1)
+	s.checkpoint.Store(position)
+}
+
+func (s *stats) applied(rec *logrec.Record) {
+	var rows, bytes int64
+	for i := range rec.Entries {
+		rows += int64(rec.Entries[i].Rows)
+		for k := range rec.Entries[i].Cols {
+			bytes += int64(rec.Entries[i].Cols[k].Size())
+		}
+	}
+	s.commits.Add(1)
+	s.rows.Add(rows)
+	s.bytes.Add(bytes)
+	s.mu.Lock()
+	s.newCommits++
+	s.newBytes += bytes
+	s.mu.Unlock()
+}
+
+// take adds to u what was counted since it last did.
+func (u *uncheckpointed) take(s *stats) {
+	s.mu.Lock()
+	u.replay += s.newSteps
+	u.commits += int(s.newCommits)
+	u.bytes += s.newBytes
+	s.newSteps, s.newCommits, s.newBytes = 0, 0, 0
+	s.mu.Unlock()
+}
+
+// Stats is a picture of an engine.
+type Stats struct {
+	Commit          uint64           `json:"commit"`
+	Checkpoint      uint64           `json:"checkpoint"`
+	Commits         int64            `json:"commits"`
+	Rows            int64            `json:"rows_appended"`
+	Bytes           int64            `json:"bytes_appended"`
+	StepSeconds     float64          `json:"step_seconds"`
+	SyncSeconds     float64          `json:"sync_seconds"`
+	Checkpoints     int64            `json:"checkpoints"`
+	Evicted         int64            `json:"entries_evicted"`
+	Queries         int64            `json:"queries"`
+	Lookups         int64            `json:"lookups"`
+	LogBytes        int64            `json:"log_bytes"`
+	StateDiskBytes  int64            `json:"state_disk_bytes"`
+	MemoryLimit     int64            `json:"memory_limit_bytes"`
+	Memory          map[string]int64 `json:"memory_bytes"`
+	Relations       []RelationStats  `json:"relations"`
+	Failed          string           `json:"failed,omitempty"`
+	RequestsInQueue int              `json:"requests_in_queue"`
+}
+
+// RelationStats is a table or view in Stats.
+type RelationStats struct {
+	Name    string `json:"name"`
+	Kind    string `json:"kind"`
+	Rows    int64  `json:"rows,omitempty"`    // of a table
+	Groups  int64  `json:"groups,omitempty"`  // that a view keeps
+	Rejects int64  `json:"rejects,omitempty"` // rows that a view could not use
+	Bytes   int64  `json:"bytes,omitempty"`   // in memory
+}

@@ -1,0 +1,174 @@
+package column
+
+import (
+	"math"
+	"strconv"
+	"unsafe"
+)
+
+const upperHex = "0123456789ABCDEF"
+const lowerHex = "0123456789abcdef"
+
+// value returns the fixed-width value at row i; the size of V must be the type's.
+func value[V Fixed](c *Column, i int) V {
+	var v V
+	return *(*V)(unsafe.Pointer(unsafe.SliceData(c.Data[uintptr(i)*unsafe.Sizeof(v):])))
+}
+
+// AppendText appends the value at row i as DuckDB prints it when cast to VARCHAR in a session whose
+// time zone is UTC: 1.0, 1e+16, nan, .50 as DECIMAL(2,2), 2026-01-02 03:04:05.5+00, 1 year 2 days,
+// \x00 in a BLOB. A NULL appends "NULL".
+func AppendText(dst []byte, c *Column, i int) []byte {
+	if c.IsNull(i) {
+		return append(dst, "NULL"...)
+	}
+	switch c.Type.Kind {
+	case Bool:
+		return strconv.AppendBool(dst, c.Data[i] != 0)
+	case Int8, Int16, Int32, Int64:
+		return strconv.AppendInt(dst, signedAt(c, i), 10)
+	case UInt8, UInt16, UInt32, UInt64:
+		return strconv.AppendUint(dst, unsignedAt(c, i), 10)
+	case HugeInt:
+		return value[Int128](c, i).appendTo(dst)
+	case Float:
+		return appendFloat(dst, float64(value[float32](c, i)), 32)
+	case Double:
+		return appendFloat(dst, value[float64](c, i), 64)
+	case Decimal:
+		return appendDecimal(dst, value[Int128](c, i), int(c.Type.Scale), c.Type.Width > c.Type.Scale)
+	case Varchar:
+		return append(dst, c.Bytes(i)...)
+	case Blob:
+		return appendBlob(dst, c.Bytes(i), `\x`)
+	case Date:
+		switch d := value[int32](c, i); d {
+		case dateInfinity:
+			return append(dst, "infinity"...)
+		case -dateInfinity:
+			return append(dst, "-infinity"...)
+		default:
+			return appendDate(dst, int64(d))
+		}
+	case Time:
+		us := uint64(value[int64](c, i))
+		return appendClock(dst, us/1e6, us%1e6, 6)
+	case TimestampS, TimestampMS, Timestamp, TimestampNS, TimestampTZ:
+		return appendTimestamp(dst, value[int64](c, i), c.Type.Kind)
+	case Interval:
+		return appendInterval(dst, value[IntervalValue](c, i))
+	case UUID:
+		return appendUUID(dst, value[[16]byte](c, i))
+	}
+	panic("column: no text for " + c.Type.String())
+}
+
+// signedAt returns row i of a TINYINT to BIGINT column.
+func signedAt(c *Column, i int) int64 {
+	switch c.Type.Kind {
+	case Int8:
+		return int64(value[int8](c, i))
+	case Int16:
+		return int64(value[int16](c, i))
+	case Int32:
+		return int64(value[int32](c, i))
+	}
+	return value[int64](c, i)
+}
+
+// unsignedAt returns row i of a UTINYINT to UBIGINT column.
+func unsignedAt(c *Column, i int) uint64 {
+	switch c.Type.Kind {
+	case UInt8:
+		return uint64(c.Data[i])
+	case UInt16:
+		return uint64(value[uint16](c, i))
+	case UInt32:
+		return uint64(value[uint32](c, i))
+	}
+	return value[uint64](c, i)
+}
+
+// appendFloat appends the shortest digits that read back as v: plain from 1e-4 to below 1e16, with
+// an exponent of at least two digits elsewhere.
+func appendFloat(dst []byte, v float64, bits int) []byte {
+	a := math.Abs(v)
+	switch {
+	case v != v:
+		if math.Signbit(v) {
+			dst = append(dst, '-')
+		}
+		return append(dst, "nan"...)
+	case a > math.MaxFloat64:
+		if v < 0 {
+			dst = append(dst, '-')
+		}
+		return append(dst, "inf"...)
+	}
+	least := 1e-4
+	if bits == 32 {
+		least = float64(float32(1e-4))
+	}
+	if a != 0 && (a < least || a >= 1e16) {
+		return strconv.AppendFloat(dst, v, 'e', -1, bits)
+	}
+	from := len(dst)
+	dst = strconv.AppendFloat(dst, v, 'f', -1, bits)
+	for _, x := range dst[from:] {
+		if x == '.' {
+			return dst
+		}
+	}
+	return append(dst, ".0"...)
+}
+
+// appendDecimal appends the unscaled v with scale decimals; a 0 before the point is optional.
+func appendDecimal(dst []byte, v Int128, scale int, zero bool) []byte {
+	if v.Hi < 0 {
+		dst = append(dst, '-')
+	}
+	m := v.magnitude()
+	if scale == 0 {
+		return m.appendTo(dst)
+	}
+	var buf [40]byte
+	digits := m.appendTo(buf[:0])
+	whole := len(digits) - scale
+	if whole > 0 {
+		dst = append(dst, digits[:whole]...)
+		return append(append(dst, '.'), digits[whole:]...)
+	}
+	if m == (uint128{}) {
+		digits = digits[:0]
+	}
+	if zero {
+		dst = append(dst, '0')
+	}
+	dst = append(dst, '.')
+	for n := scale - len(digits); n > 0; n-- {
+		dst = append(dst, '0')
+	}
+	return append(dst, digits...)
+}
+
+// appendBlob appends printable ASCII as it is and other bytes, quotes and the backslash as escapes.
+func appendBlob(dst, v []byte, escape string) []byte {
+	for _, x := range v {
+		if x < ' ' || x > '~' || x == '"' || x == '\'' || x == '\\' {
+			dst = append(append(dst, escape...), upperHex[x>>4], upperHex[x&15])
+		} else {
+			dst = append(dst, x)
+		}
+	}
+	return dst
+}
+
+func appendUUID(dst []byte, v [16]byte) []byte {
+	for i, x := range v {
+		if i == 4 || i == 6 || i == 8 || i == 10 {
+			dst = append(dst, '-')
+		}
+		dst = append(dst, lowerHex[x>>4], lowerHex[x&15])
+	}
+	return dst
+}

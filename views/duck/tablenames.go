@@ -1,0 +1,85 @@
+package duck
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// TableNames returns the names of the relations and views that a SELECT reads, as the statement
+// writes them, sorted, each once. Names of its own common table expressions are not among them, a
+// view's name stands for itself (what it reads is the caller's to know), and names need not be
+// defined.
+//
+// It walks DuckDB's parse tree. duckdb_get_table_names would be shorter, but it expands views, and it
+// fails on every JOIN with USING.
+func (x *Exec) TableNames(sql string) ([]string, error) {
+	if err := x.lockDDL(); err != nil {
+		return nil, err
+	}
+	defer x.ddl.Unlock()
+	if err := x.setup.checkSelect(sql); err != nil {
+		return nil, err
+	}
+	rows, err := x.setup.rows("SELECT json_serialize_sql(?::VARCHAR, skip_null := true, skip_empty := true, skip_default := true)::VARCHAR", sql)
+	if err != nil {
+		return nil, unplaced(err)
+	}
+	var tree map[string]any
+	if err := json.Unmarshal([]byte(rows[0][0]), &tree); err != nil {
+		return nil, fmt.Errorf("read the parse tree: %w", err)
+	}
+	if tree["error"] == true {
+		return nil, parseError(rows[0][0], sql)
+	}
+	w := nameWalk{found: map[string]bool{}}
+	w.visit(tree["statements"], nil)
+	var out []string
+	for n := range w.found {
+		out = append(out, n)
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+type nameWalk struct{ found map[string]bool }
+
+// visit collects the table names below a node. ctes are the lower-case names of the common table
+// expressions in scope.
+func (w nameWalk) visit(node any, ctes []string) {
+	switch n := node.(type) {
+	case []any:
+		for _, c := range n {
+			w.visit(c, ctes)
+		}
+	case map[string]any:
+		ctes = w.visitCTEs(n, ctes)
+		if name, ok := n["table_name"].(string); ok && n["type"] == "BASE_TABLE" {
+			if n["schema_name"] != nil || !slices.Contains(ctes, strings.ToLower(name)) {
+				w.found[name] = true
+			}
+		}
+		if name, ok := n["cte_name"].(string); ok { // a recursive one sees itself
+			ctes = append(slices.Clip(ctes), strings.ToLower(name))
+		}
+		for k, c := range n {
+			if k != "cte_map" {
+				w.visit(c, ctes)
+			}
+		}
+	}
+}
+
+// visitCTEs visits the WITH list of a node. Each sees those before it; the node sees all.
+func (w nameWalk) visitCTEs(n map[string]any, ctes []string) []string {
+	list, _ := n["cte_map"].(map[string]any)
+	entries, _ := list["map"].([]any)
+	for _, e := range entries {
+		cte, _ := e.(map[string]any)
+		w.visit(cte["value"], ctes)
+		name, _ := cte["key"].(string)
+		ctes = append(slices.Clip(ctes), strings.ToLower(name))
+	}
+	return ctes
+}

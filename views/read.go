@@ -1,0 +1,116 @@
+package views
+
+import (
+	"fmt"
+
+	"tidemill/state/column"
+	"tidemill/state/image"
+	"tidemill/views/plan"
+)
+
+// RejectsSuffix makes the name of the relation that holds a view's rejects.
+const RejectsSuffix = "$rejects"
+
+// Stored is a relation that is read from an image: a table, the output of an operator with state, or
+// a view's rejects.
+type Stored struct {
+	Name   string // in the read engine
+	Fields []column.Field
+}
+
+// stageName is the read engine's name of a stage's output. A user cannot make such a name: it would
+// have to be quoted, and names with "$" at their beginning are refused.
+func (v *View) stageName(i int) string { return fmt.Sprintf("$%d.%d", v.Rel.ID, i) }
+
+// RejectsName returns the name of the view's rejects.
+func (v *View) RejectsName() string { return v.Rel.Name + RejectsSuffix }
+
+// Stored lists what of the view is read from images.
+func (v *View) Stored() []Stored {
+	var out []Stored
+	for i, st := range v.stages {
+		out = append(out, Stored{v.stageName(i), st.op.Output()})
+	}
+	if v.rejects != nil {
+		out = append(out, Stored{v.RejectsName(), v.rejects.Output()})
+	}
+	return out
+}
+
+// Derived reports whether the view has no image of its own: its rows are computed from its inputs when
+// read.
+func (v *View) Derived() bool { return len(v.stages) == 0 }
+
+// SQL returns a SELECT of the view's rows over stored relations and the views and tables it follows, for
+// the read engine.
+func (v *View) SQL(quote func(name string) string) string {
+	return plan.SQL(v.readPlan(v.Rel.Plan), quote)
+}
+
+// readPlan is the plan with what is stored in place of the operators that store it.
+func (v *View) readPlan(n *plan.Node) *plan.Node {
+	for i, st := range v.stages {
+		if st.plan == n {
+			all := make([]int, len(n.Schema))
+			for k := range all {
+				all[k] = k
+			}
+			return &plan.Node{Op: plan.Scan, Schema: n.Schema, Relation: v.stageName(i), Columns: all}
+		}
+	}
+	c := *n
+	c.Inputs = make([]*plan.Node, len(n.Inputs))
+	for i, in := range n.Inputs {
+		c.Inputs[i] = v.readPlan(in)
+	}
+	return &c
+}
+
+// Reads adds to names the stored relations that a read of the relation scans.
+func (g *Graph) Reads(id uint32, names map[string]bool) {
+	if t := g.tables[id]; t != nil {
+		names[t.Rel.Name] = true
+		return
+	}
+	if v := g.views[id]; v != nil {
+		v.scans(g, v.Rel.Plan, names)
+	}
+}
+
+func (v *View) scans(g *Graph, n *plan.Node, names map[string]bool) {
+	for i, st := range v.stages {
+		if st.plan == n {
+			names[v.stageName(i)] = true
+			return
+		}
+	}
+	if n.Op == plan.Scan {
+		if id, err := g.resolve(n.Relation); err == nil {
+			g.Reads(id, names)
+		}
+	}
+	for _, in := range n.Inputs {
+		v.scans(g, in, names)
+	}
+}
+
+// Snapshot returns the rows of a stored relation as of the last published commit; nil when there is no
+// such relation.
+func (g *Graph) Snapshot(name string) (*image.Snapshot, error) {
+	if id, ok := g.names[name]; ok {
+		if t := g.tables[id]; t != nil {
+			return t.Rows.Snapshot(), nil
+		}
+	}
+	for _, v := range g.views {
+		for i, st := range v.stages {
+			if v.stageName(i) == name {
+				return st.op.Snapshot()
+			}
+		}
+		if v.rejects != nil && v.RejectsName() == name {
+			return v.rejects.Snapshot()
+		}
+	}
+	return nil, nil
+}
