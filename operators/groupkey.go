@@ -3,7 +3,6 @@ package operators
 import (
 	"tidemill/operators/agg"
 	"tidemill/state"
-	"tidemill/state/column"
 )
 
 // slotTrace is an aggregate's ordered trace: the values of every group, under the group's key. No key

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -138,7 +139,7 @@ func (e *Engine) beginCheckpoint() (<-chan struct{}, error) {
 		cp.names = append(cp.names, name)
 	}
 	e.producers.dirty = map[string]bool{}
-	text, err := e.catalog.Load().Encode()
+	text, err := json.Marshal(e.catalog.Load())
 	if err != nil {
 		return nil, fmt.Errorf("encode catalog: %w", err)
 	}

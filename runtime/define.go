@@ -14,11 +14,18 @@ import (
 	"tidemill/views/catalog"
 )
 
-// definition is the payload of a Define entry: what a statement makes of the catalog, with everything
-// decided, so that a replay plans nothing. JSON; the names are frozen.
-type definition struct {
+// Definition is a change of the catalog: one relation, with its followers, dropped, or one created. It is
+// the payload of a Define entry, with everything decided, so that a replay plans nothing. JSON; the
+// names are frozen.
+type Definition struct {
 	Create *catalog.Relation `json:"create,omitempty"`
-	Drop   []uint32          `json:"drop,omitempty"` // ids, followers before what they follow
+	Drop   *DropRelation     `json:"drop,omitempty"`
+}
+
+// DropRelation names a relation that goes, with all that follow it.
+type DropRelation struct {
+	Name string       `json:"name"`
+	Kind catalog.Kind `json:"kind"`
 }
 
 func types(rel *catalog.Relation) []column.Type {
@@ -32,31 +39,34 @@ func types(rel *catalog.Relation) []column.Type {
 // define applies a definition in commit n. A view that it creates is returned: it is filled by the
 // commit's step.
 func (e *Engine) define(n uint64, payload []byte) (*views.View, error) {
-	var d definition
+	var d Definition
 	if err := json.Unmarshal(payload, &d); err != nil {
 		return nil, fmt.Errorf("read definition: %w", err)
 	}
 	cat := e.catalog.Load()
-	for _, id := range d.Drop {
-		rel := cat.ByID(id)
-		e.graph.Remove(rel)
-		cat = cat.Without(id)
-		e.dropped = append(e.dropped, id)
-	}
-	if len(d.Drop) > 0 {
+	if d.Drop != nil {
+		next, dropped, err := cat.Drop(d.Drop.Name, d.Drop.Kind, true)
+		if err != nil {
+			return nil, err
+		}
+		for _, rel := range dropped {
+			e.graph.Remove(rel)
+			e.dropped = append(e.dropped, rel.ID)
+		}
 		e.lookups.Store(&sync.Map{})
-	}
-	e.defined = cat
-	if d.Create == nil {
+		e.defined = next
 		return nil, nil
 	}
-	rel := *d.Create
-	rel.CreatedAt = n
-	e.defined = cat.With(&rel)
-	if rel.Kind == catalog.View {
-		return e.graph.AddView(&rel)
+	d.Create.CreatedAt = n
+	next, rel, err := cat.Create(*d.Create)
+	if err != nil {
+		return nil, err
 	}
-	_, err := e.graph.AddTable(&rel, image.NewRows(types(&rel)))
+	e.defined = next
+	if rel.Kind == catalog.View {
+		return e.graph.AddView(rel)
+	}
+	_, err = e.graph.AddTable(rel, image.NewRows(types(rel)))
 	return nil, err
 }
 
@@ -72,7 +82,7 @@ func (e *Engine) Define(ctx context.Context, plan func(*catalog.Catalog) (*Defin
 		if err != nil || d == nil {
 			return e.Commit(), err
 		}
-		payload, err := json.Marshal(&definition{Create: d.Create, Drop: d.Drop})
+		payload, err := json.Marshal(d)
 		if err != nil {
 			return 0, fmt.Errorf("encode definition: %w", err)
 		}
@@ -81,10 +91,8 @@ func (e *Engine) Define(ctx context.Context, plan func(*catalog.Catalog) (*Defin
 			if e.catalog.Load() != cat {
 				return errCatalogMoved
 			}
-			if d.Create != nil {
-				if err := e.graph.Check(d.Create); err != nil {
-					return err
-				}
+			if err := e.check(cat, d); err != nil {
+				return err
 			}
 			rec := &logrec.Record{Micros: e.now(), Entries: []logrec.Entry{{Kind: logrec.Define, Payload: payload}}}
 			commit, err = e.commit(rec)
@@ -96,8 +104,14 @@ func (e *Engine) Define(ctx context.Context, plan func(*catalog.Catalog) (*Defin
 	}
 }
 
-// Definition is a change of the catalog: relations dropped, then one created.
-type Definition struct {
-	Create *catalog.Relation // ID from Catalog.NextID
-	Drop   []uint32
+// check finds what would fail in the commit, and then in every replay: the committer has no way back from it.
+func (e *Engine) check(cat *catalog.Catalog, d *Definition) error {
+	if d.Create == nil {
+		return nil
+	}
+	_, rel, err := cat.Create(*d.Create)
+	if err != nil {
+		return err
+	}
+	return e.graph.Check(rel)
 }

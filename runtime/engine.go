@@ -228,4 +228,3 @@ func (e *Engine) replayed(n uint64, payload []byte) error {
 	e.publish(n)
 	return nil
 }
-

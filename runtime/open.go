@@ -167,7 +167,7 @@ func (e *Engine) load() error {
 		}
 	}
 	files := map[string]bool{}
-	for _, rel := range cat.Ordered() {
+	for _, rel := range cat.Relations() {
 		if rel.Kind == catalog.View {
 			if _, err := e.graph.AddView(rel); err != nil {
 				return fmt.Errorf("open view %s: %w", rel.Name, err)

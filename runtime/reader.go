@@ -34,7 +34,7 @@ type readRelation struct {
 // describe makes the readable form of the graph. It is the committer's.
 func (e *Engine) describe(cat *catalog.Catalog) *readable {
 	rd := &readable{catalog: cat, byName: map[string]*readRelation{}}
-	for _, rel := range cat.Ordered() {
+	for _, rel := range cat.Relations() {
 		names := map[string]bool{}
 		e.graph.Reads(rel.ID, names)
 		r := readRelation{name: rel.Name, key: fmt.Sprintf("%d.%d", rel.ID, rel.Version)}
@@ -223,13 +223,14 @@ func (e *Engine) Query(ctx context.Context, sql string, params []any) (*Rows, er
 	}
 }
 
+// query does not hold the reader's lock while it waits for the committer, which may be about to take it.
 func (e *Engine) query(ctx context.Context, sql string, params []any) (*Rows, error) {
 	x, rd, err := e.reader.enter()
 	if err != nil {
 		return nil, err
 	}
-	defer e.reader.leave()
 	names, err := x.TableNames(sql)
+	e.reader.leave()
 	if err != nil {
 		return nil, err
 	}
@@ -245,6 +246,19 @@ func (e *Engine) query(ctx context.Context, sql string, params []any) (*Rows, er
 		if err != nil {
 			return nil, err
 		}
+	}
+	return e.start(ctx, rd, sql, params, snap)
+}
+
+// start runs a query over a snapshot that was taken for rd.
+func (e *Engine) start(ctx context.Context, rd *readable, sql string, params []any, snap *snapshot) (*Rows, error) {
+	x, now, err := e.reader.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer e.reader.leave()
+	if now != rd {
+		return nil, errDefinedMeanwhile
 	}
 	rows, err := x.Query(ctx, sql, params, snap)
 	if err != nil {
@@ -281,7 +295,7 @@ func (p *lazyPlanner) with(cat *catalog.Catalog, fn func(*duck.Planner) error) e
 		p.planner, p.defined = pl, map[string]string{}
 	}
 	seen := map[string]bool{}
-	for _, rel := range cat.Ordered() {
+	for _, rel := range cat.Relations() {
 		key := fmt.Sprintf("%d.%d", rel.ID, rel.Version)
 		seen[rel.Name] = true
 		if p.defined[rel.Name] == key {

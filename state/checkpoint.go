@@ -22,6 +22,7 @@ type Checkpoint struct {
 	parts    []*part
 	last     *part // of the latest Put or Delete: entries of a keyspace come together
 	ranges   []keyRange
+	spans    []span
 	blocks   [][]byte
 	bytes    int64
 	done     bool
@@ -58,8 +59,7 @@ func (db *DB) NewCheckpoint(position uint64) *Checkpoint {
 }
 
 // NewFill begins a batch without a position: it writes to keyspaces that nothing refers to yet (a
-// new generation), which become live by the catalog entry of a later checkpoint. Its Commit does
-// not wait for the disk; that later checkpoint does, for both.
+// new generation), which become live by the catalog entry of a later checkpoint.
 func (db *DB) NewFill() *Checkpoint {
 	return &Checkpoint{db: db, fill: true, meta: part{id: metaKeyspace}}
 }
@@ -72,7 +72,7 @@ func (cp *Checkpoint) Bytes() int64 { return cp.bytes }
 
 // Len returns the number of entries collected.
 func (cp *Checkpoint) Len() int {
-	n := len(cp.meta.entries) + len(cp.ranges)
+	n := len(cp.meta.entries) + len(cp.ranges) + len(cp.spans)
 	for _, p := range cp.parts {
 		n += len(p.entries)
 	}
@@ -166,7 +166,8 @@ func (cp *Checkpoint) value(e *entry) []byte {
 // open, and owners keep their entries dirty (Abandoned); when ctx ended the wait, later
 // checkpoints may still succeed.
 func (cp *Checkpoint) Commit(ctx context.Context) error {
-	// 1. Sort, outside the lock. 2. One batch. 3. Give it to Pebble. 4. Wait for the flush.
+	// 1. Sort, outside the lock. 2. Let compactions catch up. 3. Give one batch to Pebble. 4. Wait
+	// for its flush.
 	// Several batches, or the position in a batch of its own, would be cheaper to build and wrong:
 	// Pebble may flush any prefix of batches by itself at any time, and after a crash the state
 	// would be newer than the position.
@@ -181,14 +182,16 @@ func (cp *Checkpoint) Commit(ctx context.Context) error {
 	if err := cp.admit(); err != nil {
 		return fmt.Errorf("checkpoint at %d: %w", cp.position, err)
 	}
+	if err := db.waitCompacted(ctx); err != nil {
+		return fmt.Errorf("checkpoint at %d: %w", cp.position, err)
+	}
 	cp.done = true
 	if err := cp.apply(); err != nil {
 		return fmt.Errorf("checkpoint at %d: %w", cp.position, err)
 	}
-	if cp.fill {
-		return nil
+	if !cp.fill {
+		db.position = cp.position
 	}
-	db.position = cp.position
 	flushed, err := db.p.AsyncFlush()
 	if err != nil {
 		return fmt.Errorf("flush checkpoint at %d: %w", cp.position, err)
@@ -200,7 +203,23 @@ func (cp *Checkpoint) Commit(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("flush checkpoint at %d: %w", cp.position, context.Cause(ctx))
 	}
-	db.applied.Store(cp.position)
+	if !cp.fill {
+		db.applied.Store(cp.position)
+	}
+	return nil
+}
+
+// waitCompacted returns when there are few enough layers of files for another.
+func (db *DB) waitCompacted(ctx context.Context) error {
+	for db.p.Metrics().Levels[0].Sublevels >= maxSublevels {
+		select {
+		case <-db.compacted:
+		case <-db.failed:
+			return db.failure
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 	return nil
 }
 
@@ -228,6 +247,12 @@ func (cp *Checkpoint) apply() error {
 	for _, r := range cp.ranges {
 		k := Keyspace{db, r.id}
 		if err := b.DeleteRange(appendKey(nil, r.id, r.lo), k.upper(r.hi), nil); err != nil {
+			return err
+		}
+	}
+	for _, s := range cp.spans {
+		lo, hi := s.bounds()
+		if err := b.DeleteRange(lo, hi, nil); err != nil {
 			return err
 		}
 	}

@@ -32,7 +32,7 @@ func newHistory(r *rand.Rand) *history {
 // 100+position is filled beside it, in batches of its own, and named by the meta key "live".
 func (h *history) next(db *DB, position uint64) *Checkpoint {
 	r, cp := h.r, db.NewCheckpoint(position)
-	big := r.IntN(3) == 0 // larger than half a memtable
+	big := r.IntN(6) == 0 // larger than half a memtable
 	if r.IntN(4) == 0 {
 		id, lo := 1+r.Uint32N(3), binary.BigEndian.AppendUint32(nil, r.Uint32N(200))
 		cp.DeleteRange(id, lo, nil)
@@ -49,7 +49,7 @@ func (h *history) next(db *DB, position uint64) *Checkpoint {
 		}
 		val := fmt.Appendf(nil, "%d-%d", position, r.Uint64())
 		if big {
-			val = append(val, make([]byte, r.IntN(20000))...)
+			val = append(val, make([]byte, r.IntN(8000))...)
 		}
 		cp.Put(id, key, val)
 		h.model[full] = string(val)
@@ -121,10 +121,7 @@ func TestCrash(t *testing.T) {
 			h.mu.Lock()
 			acked := h.acked
 			h.mu.Unlock()
-			unsynced := []int{0, 30, 70, 100}[r.IntN(4)]
-			clone := fs.CrashClone(vfs.CrashCloneCfg{
-				UnsyncedDataPercent: unsynced, RNG: rand.New(rand.NewPCG(r.Uint64(), 2)),
-			})
+			clone := crashClone(fs, r)
 			re := openTest(t, clone)
 			if re.Applied() < acked {
 				t.Fatalf("applied %d, but %d was acknowledged", re.Applied(), acked)
@@ -161,7 +158,7 @@ func TestCrashAtOpen(t *testing.T) {
 		var clone *vfs.MemFS
 		db, err := Open(Options{Dir: "state", FS: errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
 			if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && in.MaybeError(op) != nil {
-				clone = fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 50, RNG: rand.New(rand.NewPCG(r.Uint64(), 2))})
+				clone = crashClone(fs, r)
 			}
 			return nil
 		}))})

@@ -28,6 +28,13 @@ const (
 	keySeed      = "\x00seed"
 )
 
+const (
+	neverStall = 1 << 30
+	// maxSublevels is how many layers of flushed files a checkpoint may find: each is a place that a
+	// read has to look at. Pebble begins to compact at 4, and by default stalls writes at 12.
+	maxSublevels = 16
+)
+
 // Options are the settings of Open. Dir and FS are required.
 type Options struct {
 	Dir string
@@ -56,6 +63,8 @@ type DB struct {
 	failed   chan struct{} // closed after failure is set
 	failure  error
 
+	compacted chan struct{} // holds a token after a compaction
+
 	// commitMu makes checkpoints one after the other and guards position and closed.
 	commitMu sync.Mutex
 	position uint64 // of the last checkpoint given to Pebble
@@ -80,7 +89,7 @@ func Open(o Options) (*DB, error) {
 	if err := identify(o.FS, o.Dir); err != nil {
 		return nil, fmt.Errorf("open state %s: %w", o.Dir, err)
 	}
-	db := &DB{log: o.Logger, failed: make(chan struct{})}
+	db := &DB{log: o.Logger, failed: make(chan struct{}), compacted: make(chan struct{}, 1)}
 	db.gate = &gate{FS: o.FS, closing: make(chan struct{})}
 	db.cache = pebble.NewCache(o.CacheBytes)
 	p, err := pebble.Open(o.Dir, db.pebbleOptions(o))
@@ -106,13 +115,19 @@ func (db *DB) pebbleOptions(o Options) *pebble.Options {
 		Logger:             pebbleLogger{db},
 		MaxOpenFiles:       256,
 		// One compaction at a time: the commit thread and the servers need the other core.
-		CompactionConcurrencyRange:  func() (int, int) { return 1, 1 },
-		MemTableStopWritesThreshold: 4,
+		CompactionConcurrencyRange: func() (int, int) { return 1, 1 },
+		// Pebble never stalls a write: it could not be woken after a failure. Checkpoints are one
+		// at a time and flushed, so memtables do not pile up, and Commit itself waits for compactions.
+		MemTableStopWritesThreshold: neverStall,
+		L0StopWritesThreshold:       neverStall,
 		EventListener: &pebble.EventListener{
 			BackgroundError: func(err error) { db.fail(err) },
 			DataCorruption:  func(info pebble.DataCorruptionInfo) { db.fail(info.Details) },
-			WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
-				db.log.Warn("state writes stalled", "reason", info.Reason)
+			CompactionEnd: func(pebble.CompactionInfo) {
+				select {
+				case db.compacted <- struct{}{}:
+				default:
+				}
 			},
 		},
 	}

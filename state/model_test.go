@@ -32,6 +32,12 @@ func openTest(t testing.TB, fs vfs.FS) *DB {
 	return db
 }
 
+// crashClone returns what is left of fs after a crash.
+func crashClone(fs *vfs.MemFS, r *rand.Rand) *vfs.MemFS {
+	unsynced := []int{0, 30, 70, 100}[r.IntN(4)]
+	return fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: unsynced, RNG: rand.New(rand.NewPCG(r.Uint64(), 2))})
+}
+
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

@@ -156,7 +156,7 @@ func (ot *orderedTest) checkpoint() {
 func TestOrderedAgainstMap(t *testing.T) {
 	r := newRand(t)
 	for range 40 {
-		fs := vfs.NewMem()
+		fs := vfs.NewCrashableMem()
 		ot := &orderedTest{t: t, r: r, saved: map[uint64]map[string]int64{0: {}}}
 		ot.keys = randomKeys(r, 2+r.IntN(1500))
 		ot.open(fs)
@@ -175,7 +175,9 @@ func TestOrderedAgainstMap(t *testing.T) {
 				ot.checkScan(nil, nil)
 			case 3:
 				if r.IntN(5) == 0 {
+					clone := crashClone(fs, r)
 					must(t, ot.db.Close())
+					fs = clone
 					ot.open(fs)
 				}
 			}

@@ -27,7 +27,7 @@ type value struct {
 type tableTest struct {
 	t         *testing.T
 	r         *rand.Rand
-	fs        vfs.FS
+	fs        *vfs.MemFS
 	mode      Mode
 	warm      int64
 	keep      bool
@@ -44,7 +44,7 @@ type tableTest struct {
 }
 
 func newTableTest(t *testing.T, r *rand.Rand, mode Mode) *tableTest {
-	tt := &tableTest{t: t, r: r, fs: vfs.NewMem(), mode: mode, model: map[string]value{}}
+	tt := &tableTest{t: t, r: r, fs: vfs.NewCrashableMem(), mode: mode, model: map[string]value{}}
 	tt.warm = []int64{0, 1 << 30}[r.IntN(2)]
 	tt.keep = r.IntN(2) == 0
 	tt.saved = map[uint64]map[string]value{0: {}}
@@ -181,8 +181,11 @@ func (tt *tableTest) checkpoint() {
 	tt.flying = nil
 }
 
+// reopen goes on from what a crash leaves.
 func (tt *tableTest) reopen() {
+	clone := crashClone(tt.fs, tt.r)
 	must(tt.t, tt.db.Close())
+	tt.fs = clone
 	tt.open()
 	tt.flying = nil
 	tt.commit = tt.db.Applied()

@@ -45,7 +45,7 @@ func NewGraph(db *state.DB, ev expr.Evaluator, o Options) *Graph {
 func (g *Graph) resolve(name string) (uint32, error) {
 	id, ok := g.names[name]
 	if !ok {
-		return 0, fmt.Errorf("relation %s: %w", name, catalog.ErrUnknownRelation)
+		return 0, &catalog.NameError{Name: name, Err: catalog.ErrUnknownRelation}
 	}
 	return id, nil
 }

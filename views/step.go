@@ -2,6 +2,7 @@ package views
 
 import (
 	"fmt"
+	"runtime"
 
 	"tidemill/operators"
 	"tidemill/operators/zset"
@@ -182,5 +183,6 @@ func eachChunk(snap *image.Snapshot, fn func(*zset.Batch) error) error {
 			return err
 		}
 	}
+	runtime.KeepAlive(snap) // mapped files go with their chunks
 	return nil
 }

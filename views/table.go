@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 
 	"tidemill/operators"
@@ -235,9 +236,10 @@ func (t *Table) lookup(key []byte, published *atomic.Uint64) ([]column.Column, e
 		return nil, err
 	}
 	row := make([]column.Column, len(cols))
-	for c := range cols {
-		row[c] = cols[c].Slice(i, i+1)
+	for c := range cols { // copies: a mapped file goes with its chunk
+		row[c] = cols[c].Gather([]int32{int32(i)})
 	}
+	runtime.KeepAlive(chunk)
 	return row, nil
 }
 

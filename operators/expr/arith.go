@@ -121,8 +121,12 @@ func mulRows[T integer](dst, a, b []T, step int) bool {
 }
 
 // addOne, subOne and mulOne compute one row and whether it fits.
-func addOne[T integer](a, b T) bool { return addRows([]T{0}, []T{a}, []T{b})>>(8*unsafe.Sizeof(a)-1) == 0 }
-func subOne[T integer](a, b T) bool { return subRows([]T{0}, []T{a}, []T{b})>>(8*unsafe.Sizeof(a)-1) == 0 }
+func addOne[T integer](a, b T) bool {
+	return addRows([]T{0}, []T{a}, []T{b})>>(8*unsafe.Sizeof(a)-1) == 0
+}
+func subOne[T integer](a, b T) bool {
+	return subRows([]T{0}, []T{a}, []T{b})>>(8*unsafe.Sizeof(a)-1) == 0
+}
 func mulOne[T integer](a, b T) bool { return !mulRows([]T{0}, []T{a}, []T{b}, 1) }
 
 // at returns row i of v, or its one row.

@@ -24,6 +24,7 @@ type node struct {
 	cols     []int // input columns read below, ascending
 	konst    bool  // no columns below
 	fallible bool
+	eager    bool // a CASE evaluated for all rows
 	calls    int // of the Evaluator, below and here
 	uses     int
 	slot     int // in frame.memo, or -1
@@ -76,7 +77,7 @@ func (c *compiler) choose(nd *node) {
 	case nd.calls >= 2 && nd.e.Kind != Try && movable(nd.e), own == nil && nd.kernel == nil:
 		c.makeRemote(nd)
 	case own != nil:
-		nd.run = own
+		nd.run, nd.eager = own, eagerCase(nd)
 	default:
 		nd.run = runStrict
 	}

@@ -27,6 +27,7 @@ func TestDifferential(t *testing.T) {
 	t.Logf("seed %d", seed)
 	g := newGen(seed)
 	d := openDuck(t)
+	g.ev = d
 	const rows = 40
 	var cols []column.Column
 	native := 0

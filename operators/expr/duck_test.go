@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/big"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -82,7 +81,6 @@ func (d *duck) Evaluate(e *expr.Expr, inputs []column.Column, n int) (column.Col
 // those is then asked for its message.
 func (d *duck) eval(e *expr.Expr, from string, n int) (column.Column, *expr.RowErrors, error) {
 	text := e.SQL(colName)
-	if p := os.Getenv("SQLLOG"); p != "" { os.WriteFile(p, []byte("SELECT TRY(struct_pack(v := " + text + ")) FROM " + from + " ORDER BY i"), 0o644) }
 	rows, err := d.db.Query("SELECT TRY(struct_pack(v := " + text + ")) FROM " + from + " ORDER BY i")
 	if err != nil {
 		return column.Column{}, nil, fmt.Errorf("%w in %s", err, text)

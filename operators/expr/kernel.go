@@ -89,7 +89,11 @@ func out128(k *kcall) []int128 { return as128(outVals[column.Int128](k)) }
 // outText is the result of a text kernel: it writes the rows in order.
 func outText(k *kcall, row func(i int, b []byte) []byte) {
 	offs := make([]int32, k.n+1)
-	var b []byte
+	size := 0
+	for i := range k.args {
+		size += len(k.args[i].Data)
+	}
+	b := make([]byte, 0, size)
 	for i := range k.n {
 		if k.ok(i) {
 			b = row(i, b)

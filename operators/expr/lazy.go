@@ -4,7 +4,6 @@ import (
 	"tidemill/state/column"
 )
 
-
 // pick is a value and the rows of the whole that it is for; rows that are nil mean all, and then
 // later picks write over it.
 type pick struct {
@@ -86,9 +85,6 @@ func mergeFixed[V column.Fixed](out column.Column, picks []pick, which, at []int
 	return c
 }
 
-// cheap reports whether a branch may as well be evaluated for rows that do not take it.
-func (nd *node) cheap() bool { return len(nd.args) == 0 && nd.remote == nil }
-
 // branch evaluates nd for some rows of f; rows that are nil mean all.
 func (f *frame) branch(nd *node, rows []int32) (pick, *RowErrors, error) {
 	if rows == nil || len(rows) == f.n {
@@ -106,6 +102,9 @@ func (f *frame) branch(nd *node, rows []int32) (pick, *RowErrors, error) {
 // runCase evaluates CASE: each condition for the rows that no earlier one took, each branch for
 // the rows that take it. Errors of what is not evaluated do not exist.
 func runCase(f *frame, nd *node, fresh bool) (vec, *RowErrors, error) {
+	if nd.eager {
+		return runEagerCase(f, nd, fresh)
+	}
 	rest := allRows(f.n)
 	var errs *RowErrors
 	var picks []pick
@@ -139,6 +138,117 @@ func runCase(f *frame, nd *node, fresh bool) (vec, *RowErrors, error) {
 		return picks[0].v, errs, nil
 	}
 	return merge(nd.typ, f.n, picks), errs, nil
+}
+
+// eagerCase reports whether it is cheaper to evaluate all of a CASE for all rows and to pick: when
+// nothing can fail or is DuckDB's work, and values are of fixed width.
+func eagerCase(nd *node) bool {
+	if nd.e.Kind != Case || nd.calls > 0 || nd.fallible || nd.typ.Varlen() || len(nd.args) > 7 {
+		return false
+	}
+	for _, a := range nd.args {
+		if !a.fixedWidth() {
+			return false
+		}
+	}
+	return true
+}
+
+// fixedWidth reports whether nothing under nd computes a text.
+func (nd *node) fixedWidth() bool {
+	if nd.typ.Varlen() {
+		return len(nd.args) == 0
+	}
+	for _, a := range nd.args {
+		if !a.fixedWidth() {
+			return false
+		}
+	}
+	return true
+}
+
+func runEagerCase(f *frame, nd *node, fresh bool) (vec, *RowErrors, error) {
+	vs := make([]vec, len(nd.args))
+	nullable := len(nd.args)&1 == 0
+	for i, a := range nd.args {
+		v, _, err := f.eval(a, false)
+		if err != nil {
+			return v, nil, err
+		}
+		if v.konst {
+			v = vec{Column: repeat(&v.Column, f.n)}
+		}
+		nullable = nullable || v.Valid != nil && (i&1 == 1 || i == len(nd.args)-1)
+		vs[i] = v
+	}
+	k := &kcall{p: f.p, nd: nd, n: f.n, fresh: fresh}
+	switch nd.typ.Size() {
+	case 1:
+		caseFixed[uint8](k, vs)
+	case 2:
+		caseFixed[uint16](k, vs)
+	case 4:
+		caseFixed[uint32](k, vs)
+	case 8:
+		caseFixed[uint64](k, vs)
+	case 16:
+		caseFixed[column.Int128](k, vs)
+	}
+	out := vec{Column: k.out, scratch: k.scratch}
+	if nullable {
+		out.Valid = caseValid(vs, f.n)
+	}
+	for i := range vs {
+		f.release(&vs[i])
+	}
+	return out, nil, nil
+}
+
+// caseFixed writes the ELSE branch and then each branch, from the last, where its condition holds.
+func caseFixed[V column.Fixed](k *kcall, vs []vec) {
+	dst := outVals[V](k)
+	n := len(vs) &^ 1
+	if n < len(vs) {
+		copy(dst, viewAs[V](&vs[n]))
+	}
+	for b := n - 2; b >= 0; b -= 2 {
+		cond, valid, branch := vs[b].Data, vs[b].Valid, viewAs[V](&vs[b+1])
+		branch, cond = branch[:len(dst)], cond[:len(dst)]
+		if valid == nil {
+			for i, t := range cond {
+				if t&1 != 0 {
+					dst[i] = branch[i]
+				}
+			}
+			continue
+		}
+		for i, t := range cond {
+			if t&(valid[i>>3]>>(i&7))&1 != 0 {
+				dst[i] = branch[i]
+			}
+		}
+	}
+}
+
+// caseValid is the validity of the branch that each row takes.
+func caseValid(vs []vec, n int) []byte {
+	out := column.NewBitmap(n, false)
+	for i := range n {
+		taken := -1
+		for b := 0; b+1 < len(vs); b += 2 {
+			if vs[b].Data[i]&1 != 0 && !vs[b].IsNull(i) {
+				taken = b + 1
+				break
+			}
+		}
+		if taken < 0 && len(vs)&1 == 1 {
+			taken = len(vs) - 1
+		}
+		if taken >= 0 && !vs[taken].IsNull(i) {
+			column.SetBit(out, i)
+		}
+	}
+	return out
 }
 
 // split parts rows by a condition's value: those where it is true, and the others without those

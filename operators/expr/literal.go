@@ -26,9 +26,17 @@ func writeConstant(b *strings.Builder, t column.Type, v *Value) {
 			b.WriteString(" || chr(0) || " + quote(p))
 		}
 		b.WriteString(") AS VARCHAR)")
+	case t.Kind == column.Date && farDate(rawInt(v.Raw)):
+		b.WriteString("(CAST('1970-01-01' AS DATE) + CAST('" + strconv.FormatInt(rawInt(v.Raw), 10) + "' AS INTEGER))")
 	default:
 		b.WriteString("CAST(" + quote(literal(t, v.Raw)) + " AS " + t.String() + ")")
 	}
+}
+
+// farDate reports whether a date is so far from 1970 that DuckDB may not read its text, though it
+// holds it.
+func farDate(days int64) bool {
+	return (days > 1<<30 || days < -1<<30) && days != infDate && days != -infDate
 }
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

@@ -1,6 +1,10 @@
 package expr
 
-import "tidemill/state/column"
+import (
+	"encoding/binary"
+
+	"tidemill/state/column"
+)
 
 var boolean = column.T(column.Bool)
 
@@ -23,6 +27,16 @@ func runConjunction(f *frame, nd *node, deciding uint8) (vec, *RowErrors, error)
 	rank := make([]uint8, f.n)
 	var errs *RowErrors
 	absorb := func(a *node, rows []int32) error {
+		if rows == nil {
+			v, e, err := f.eval(a, false)
+			if err != nil {
+				return err
+			}
+			rankInto(rank, &pick{v: v}, e, deciding)
+			errs = mergeErrors(errs, e)
+			f.release(&v)
+			return nil
+		}
 		pk, e, err := f.branch(a, rows)
 		if err != nil {
 			return err
@@ -52,11 +66,7 @@ func runConjunction(f *frame, nd *node, deciding uint8) (vec, *RowErrors, error)
 		}
 	}
 	out := column.Column{Type: boolean, N: f.n, Data: rank}
-	nulls := uint8(0)
-	for _, r := range rank {
-		nulls |= r ^ r>>1 // bit 0: NULL or error
-	}
-	if nulls&1 != 0 {
+	if undecided(rank) {
 		out.Valid = column.NewBitmap(f.n, false)
 		for i, r := range rank {
 			out.Valid[i>>3] |= (1 &^ (r ^ r>>1)) << (i & 7)
@@ -66,13 +76,35 @@ func runConjunction(f *frame, nd *node, deciding uint8) (vec, *RowErrors, error)
 		errs = nil
 	}
 	flip := deciding ^ 1
-	for i, r := range rank {
-		rank[i] = r>>1 ^ flip
+	i := 0
+	for ; i+8 <= len(rank); i += 8 {
+		w := binary.LittleEndian.Uint64(rank[i:]) >> 1 & eachByte
+		binary.LittleEndian.PutUint64(rank[i:], w^uint64(flip)*eachByte)
+	}
+	for ; i < len(rank); i++ {
+		rank[i] = rank[i]>>1 ^ flip
 	}
 	if out.Valid != nil {
 		zeroNulls(&out)
 	}
 	return vec{Column: out}, errs, nil
+}
+
+// eachByte has the lowest bit of each byte set: eight ranks are handled as one word.
+const eachByte = 0x0101010101010101
+
+// undecided reports whether some rank is NULL or error, the two whose bits differ.
+func undecided(rank []uint8) bool {
+	acc := uint64(0)
+	i := 0
+	for ; i+8 <= len(rank); i += 8 {
+		w := binary.LittleEndian.Uint64(rank[i:])
+		acc |= w ^ w>>1
+	}
+	for ; i < len(rank); i++ {
+		acc |= uint64(rank[i] ^ rank[i]>>1)
+	}
+	return acc&eachByte != 0
 }
 
 // rankInto raises rank by an argument's values.
@@ -99,8 +131,13 @@ func rankInto(rank []uint8, pk *pick, errs *RowErrors, deciding uint8) {
 	vals, flip := v.Data, deciding^1
 	switch {
 	case pk.rows == nil && v.Valid == nil:
-		for i, x := range vals[:len(rank)] {
-			rank[i] |= (x ^ flip) * rankDeciding
+		i := 0
+		for ; i+8 <= len(rank); i += 8 {
+			w := binary.LittleEndian.Uint64(vals[i:]) ^ uint64(flip)*eachByte
+			binary.LittleEndian.PutUint64(rank[i:], binary.LittleEndian.Uint64(rank[i:])|w|w<<1)
+		}
+		for ; i < len(rank); i++ {
+			rank[i] |= (vals[i] ^ flip) * rankDeciding
 		}
 	case pk.rows == nil:
 		for i := range rank {
@@ -273,8 +310,10 @@ func inList(f *frame, nd *node, flip uint8) (vec, *RowErrors, error) {
 }
 
 // SelectTrue returns the rows at which a BOOLEAN column is true, ascending.
-func SelectTrue(c column.Column) []int32 {
-	sel := make([]int32, c.N)
+func SelectTrue(c column.Column) []int32 { return selectTrue(make([]int32, c.N), &c) }
+
+// selectTrue writes to sel, which has c.N places, without a branch a row.
+func selectTrue(sel []int32, c *column.Column) []int32 {
 	n := 0
 	if c.Valid == nil {
 		for i, t := range c.Data[:c.N] {

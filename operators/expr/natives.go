@@ -26,7 +26,7 @@ func always(*Expr) bool { return true }
 
 // families are the kernels, a function for each file. Casts are natives named "CAST".
 var families = []func() []native{
-	comparisons, arithmetic, division, signs, floats, decimals, casts,
+	comparisons, arithmetic, division, signs, floats, decimals, temporal, temporalArithmetic, text, casts,
 }
 
 var natives = sync.OnceValue(func() map[string]*native {
@@ -107,6 +107,29 @@ func ownRule(e *Expr) evalFunc {
 		return runNotIn
 	case Try:
 		return runTry
+	case Call:
+		return ownCall(e)
+	}
+	return nil
+}
+
+// ownCall is ownRule for functions: those that pass over NULL arguments.
+func ownCall(e *Expr) evalFunc {
+	for _, a := range e.Args {
+		if a.Type != e.Type {
+			return nil
+		}
+	}
+	if e.Type.Kind == column.Interval {
+		return nil // DuckDB's greatest and least do not compare intervals by their normal form
+	}
+	switch {
+	case e.Func == "greatest" && len(e.Args) > 0:
+		return runGreatest
+	case e.Func == "least" && len(e.Args) > 0:
+		return runLeast
+	case e.Func == "concat" && e.Type.Kind == column.Varchar && len(e.Args) > 0:
+		return runConcat
 	}
 	return nil
 }
@@ -123,6 +146,7 @@ func Fallible(e *Expr) bool {
 	case Call, Cast, Opaque:
 		n := nativeOf(e)
 		switch {
+		case e.Kind == Call && ownCall(e) != nil:
 		case n == nil && !(e.Kind == Call && infallible[e.Func]) && !(e.Kind == Cast && castsAlways(e)):
 			return true
 		case n != nil && n.fallible != nil && n.fallible(e):
@@ -136,8 +160,7 @@ func Fallible(e *Expr) bool {
 var infallible = map[string]bool{
 	"lower": true, "upper": true, "lcase": true, "ucase": true, "length": true, "len": true,
 	"strlen": true, "bit_length": true, "reverse": true, "md5": true, "sha256": true, "sha1": true,
-	"hash": true, "trim": true, "ltrim": true, "rtrim": true, "replace": true, "substring": true,
-	"substr": true, "left": true, "right": true, "instr": true, "strpos": true, "position": true,
+	"hash": true, "trim": true, "ltrim": true, "rtrim": true, "replace": true, "instr": true, "strpos": true, "position": true,
 	"contains": true, "prefix": true, "suffix": true, "starts_with": true, "ends_with": true,
 	"~~": true, "!~~": true, "~~*": true, "!~~*": true, "~~~": true, "concat": true,
 	"concat_ws": true, "greatest": true, "least": true, "ascii": true, "unicode": true, "ord": true,
@@ -178,6 +201,13 @@ func Natives() []Signature {
 			out = append(out, Signature{n.name, strings.Join(names, ", "), kindName(n.ret), n.fallible != nil})
 		}
 	}
+	for _, k := range []Kind{Case, Coalesce, And, Or, Not, IsNull, IsNotNull, Distinct, NotDistinct, In, NotIn, Try} {
+		out = append(out, Signature{Func: strings.ToUpper(string(k)), Args: "any type", Type: "any type"})
+	}
+	for _, f := range []string{"greatest", "least"} {
+		out = append(out, Signature{Func: f, Args: "any type but INTERVAL, ...", Type: "any type but INTERVAL"})
+	}
+	out = append(out, Signature{Func: "concat", Args: "VARCHAR, ...", Type: "VARCHAR"})
 	slices.SortStableFunc(out, func(a, b Signature) int { return strings.Compare(a.Func, b.Func) })
 	return out
 }

@@ -17,6 +17,8 @@ type Program struct {
 	ev   Evaluator
 	memo int // slots for shared nodes
 	pool pool
+	sel  []int32
+	lent []byte // buffer of the last EvalScratch
 }
 
 // Compile prepares e for evaluation. The Evaluator may be nil when Native will be true and every
@@ -43,17 +45,47 @@ func (p *Program) share(nd *node) {
 	}
 }
 
+// EvalScratch is Eval with a result that may lie in the program's buffers: it is valid until the
+// next evaluation.
+func (p *Program) EvalScratch(inputs []column.Column, n int) (column.Column, *RowErrors, error) {
+	return p.eval(inputs, n, false)
+}
+
+// Select returns the rows, ascending, for which the program, a BOOLEAN, is true. They are valid
+// until the next Select.
+func (p *Program) Select(inputs []column.Column, n int) ([]int32, *RowErrors, error) {
+	c, errs, err := p.eval(inputs, n, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	if cap(p.sel) < n {
+		p.sel = make([]int32, n)
+	}
+	return selectTrue(p.sel[:n], &c), errs, nil
+}
+
 // Eval evaluates the program over n rows of inputs. The column has n rows; where a row failed it
 // holds NULL, and the row and its reason are in the RowErrors. The error is the machinery's.
 // The column is the caller's, but may share buffers with inputs.
 func (p *Program) Eval(inputs []column.Column, n int) (column.Column, *RowErrors, error) {
+	return p.eval(inputs, n, true)
+}
+
+func (p *Program) eval(inputs []column.Column, n int, fresh bool) (column.Column, *RowErrors, error) {
+	if p.lent != nil {
+		p.pool.put(p.lent)
+		p.lent = nil
+	}
 	if n == 0 {
 		return column.NewBuilder(p.root.typ, 0).Finish(), nil, nil
 	}
 	f := &frame{p: p, inputs: inputs, n: n}
-	v, errs, err := f.eval(p.root, true)
+	v, errs, err := f.eval(p.root, fresh)
 	if err != nil {
 		return column.Column{}, nil, fmt.Errorf("evaluate expression: %w", err)
+	}
+	if v.scratch {
+		p.lent = v.Data
 	}
 	c := v.Column
 	if v.konst {

@@ -3,6 +3,8 @@ package expr_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 
 	"tidemill/operators/expr"
 	"tidemill/state/column"
@@ -22,6 +24,7 @@ var testTypes = []column.Type{
 type gen struct {
 	*rand.Rand
 	natives map[column.Kind][]expr.NativeKinds
+	ev      expr.Evaluator // for constant arguments
 }
 
 func newGen(seed uint64) *gen {
@@ -279,6 +282,14 @@ func (g *gen) tree(t column.Type, depth int) *expr.Expr {
 			}
 		}
 	case 5:
+		switch g.IntN(4) {
+		case 0:
+			call := node(expr.Call, sub(t), sub(t), g.leaf(t))
+			if call.Func = pickOf(g, "greatest", "least"); t.Kind == column.Varchar {
+				call.Func = pickOf(g, "greatest", "least", "concat")
+			}
+			return call
+		}
 		if t.Kind == column.Varchar && g.IntN(2) == 0 {
 			return &expr.Expr{Kind: expr.Call, Type: t, Func: pickOf(g, "reverse", "md5"), Args: []*expr.Expr{sub(t)}}
 		}
@@ -339,7 +350,29 @@ func (g *gen) call(n expr.NativeKinds, t column.Type, sub func(column.Type) *exp
 	if !expr.HasKernel(e) {
 		return nil
 	}
+	if e.Kind == expr.Call && !strings.ContainsAny(n.Func, "=<>") {
+		// The binder makes a function with a constant NULL for an argument NULL, errors of the
+		// others or not, so that there is no such call in a bound plan.
+		for _, a := range e.Args {
+			if !g.constantNull(a) {
+				continue
+			}
+			return &expr.Expr{Kind: expr.Constant, Type: t, Const: &expr.Value{Null: true}}
+		}
+	}
 	return e
+}
+
+func (g *gen) constantNull(e *expr.Expr) bool {
+	if hasColumns(e) {
+		return false
+	}
+	c, errs, err := expr.Compile(e, g.ev).Eval(nil, 1)
+	return err == nil && errs == nil && c.IsNull(0)
+}
+
+func hasColumns(e *expr.Expr) bool {
+	return e.Kind == expr.Column || slices.ContainsFunc(e.Args, hasColumns)
 }
 
 // argument makes argument i, a constant where the kernel needs a meaningful one.

@@ -5,7 +5,11 @@
 // share columns freely and nobody releases anything (see package column).
 package zset
 
-import "tidemill/state/column"
+import (
+	"math"
+
+	"tidemill/state/column"
+)
 
 // Batch is N rows over Cols, each with a weight: +1 inserted, -1 retracted.
 type Batch struct {
@@ -58,6 +62,9 @@ func (b *Batch) Negate() *Batch {
 	w := make([]int64, b.N)
 	for i := range w {
 		w[i] = -b.Weight(i)
+		if w[i] == math.MinInt64 {
+			panic("zset: weight -2^63 has no negation")
+		}
 	}
 	return &Batch{Cols: b.Cols, N: b.N, W: w}
 }

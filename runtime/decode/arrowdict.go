@@ -58,6 +58,9 @@ func (s *stream) addDictionary(id int64, delta bool, c column.Column) error {
 		return err
 	}
 	d.values = column.Concat(c.Type, parts...)
+	if c.Type.Varlen() {
+		d.values.Data = append(d.values.Data, make([]byte, 16)...) // so that pickTexts may read past the last one
+	}
 	if s.dicts == nil {
 		s.dicts = make(map[int64]dictionary)
 	}
@@ -120,14 +123,16 @@ func (s *stream) readEncoded(msg *message, b *bind, n int) (column.Column, error
 	if bad >= 0 {
 		return index, &badValue{row: bad, reason: "the value's place is outside its dictionary"}
 	}
-	if err := s.budgetGather(&d.values, sel); err != nil {
+	if index.Valid == nil && !d.nulls {
+		d.values.Valid = nil // in this copy: no row picks the NULL at the end
+	}
+	if d.values.Type.Varlen() {
+		return s.pickTexts(&d.values, sel)
+	}
+	if err := s.budget.take(int64(n)*int64(d.values.Type.Size()) + int64(n)/8 + 8); err != nil {
 		return index, err
 	}
-	out := d.values.Gather(sel)
-	if index.Valid == nil && !d.nulls {
-		out.Valid = nil
-	}
-	return out, nil
+	return d.values.Gather(sel), nil
 }
 
 // places copies the places in a dictionary of n values to sel, NULLs as n itself, and returns the
@@ -146,19 +151,43 @@ func places[I ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~u
 	return -1
 }
 
-// budgetGather reserves what d.Gather(sel) takes.
-func (s *stream) budgetGather(d *column.Column, sel []int32) error {
+// pickTexts returns the texts of d at sel. Dictionaries are mostly of short texts, so these are
+// copied 16 bytes at a time, which is three times as fast as a call per text.
+func (s *stream) pickTexts(d *column.Column, sel []int32) (column.Column, error) {
+	out := column.Column{Type: d.Type, N: len(sel)}
 	n := int64(len(sel))
-	cost := n*int64(max(d.Type.Size(), 4)) + n/8 + 8
-	if d.Offsets != nil {
-		text := int64(0)
-		for _, k := range sel {
-			text += int64(d.Offsets[k+1] - d.Offsets[k])
-		}
-		if text > maxText {
-			return s.garbage("more than 2 GiB of text in one column")
-		}
-		cost += text
+	if err := s.budget.take(4*(n+1) + n/8 + 1); err != nil {
+		return out, err
 	}
-	return s.budget.take(cost)
+	out.Offsets = make([]int32, len(sel)+1)
+	total := int64(0)
+	for k, i := range sel {
+		total += int64(d.Offsets[i+1] - d.Offsets[i])
+		out.Offsets[k+1] = int32(total)
+	}
+	if total > maxText {
+		return out, s.garbage("more than 2 GiB of text in one column")
+	}
+	if err := s.budget.take(total + 16); err != nil {
+		return out, err
+	}
+	buf, from := make([]byte, total+16), d.Data
+	for k, i := range sel {
+		lo, hi := int(d.Offsets[i]), int(d.Offsets[i+1])
+		dst := buf[out.Offsets[k]:]
+		if hi-lo <= 16 && lo+16 <= len(from) {
+			le.PutUint64(dst, le.Uint64(from[lo:]))
+			le.PutUint64(dst[8:], le.Uint64(from[lo+8:]))
+		} else {
+			copy(dst, from[lo:hi])
+		}
+	}
+	out.Data = buf[:total]
+	if d.Valid != nil {
+		out.Valid = column.NewBitmap(len(sel), false)
+		for k, i := range sel {
+			out.Valid[k>>3] |= (d.Valid[i>>3] >> (i & 7) & 1) << (k & 7)
+		}
+	}
+	return out, nil
 }

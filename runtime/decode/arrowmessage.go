@@ -99,7 +99,7 @@ func (m *message) buffer(need int64) ([]byte, error) {
 }
 
 var zstdBuffers = sync.OnceValue(func() *zstd.Decoder {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecodeAllCapLimit(true))
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderLowmem(true), zstd.WithDecodeAllCapLimit(true))
 	if err != nil {
 		panic(err) // the options are constants
 	}
@@ -141,7 +141,10 @@ func (m *message) uncompress(b []byte, off int) ([]byte, error) {
 		return out, nil
 	}
 	r := lz4Readers.Get().(*lz4.Reader)
-	defer lz4Readers.Put(r)
+	defer func() {
+		r.Reset(nil) // lets go of the body
+		lz4Readers.Put(r)
+	}()
 	r.Reset(bytes.NewReader(b))
 	out := make([]byte, n)
 	if _, err := io.ReadFull(r, out); err != nil {

@@ -11,6 +11,7 @@ import (
 // is appended.
 type target struct {
 	field           column.Field
+	col             int // its place among the fields
 	size            int // of a fixed-width value, 0 for text
 	row             int // the last row, from 1, that gave this column
 	key, hasDefault bool
@@ -48,19 +49,22 @@ func (d *NDJSON) begin(b []byte) error {
 	d.budget.reset(&d.opt)
 	for i := range d.cols {
 		f := d.fields[i]
-		d.cols[i] = target{field: f, size: f.Type.Size(), key: d.opt.isKey(i), hasDefault: d.opt.hasDefault(i)}
+		d.cols[i] = target{field: f, col: i, size: f.Type.Size(), key: d.opt.isKey(i), hasDefault: d.opt.hasDefault(i)}
 	}
 	rows := min(bytes.Count(b, []byte{'\n'})+1, len(b)/d.minRow+1)
 	if err := d.makeRoom(rows); err != nil {
 		return err
 	}
+	left := int64(len(b)) // all texts together are no longer than the body
 	for i := range d.cols {
 		if c := &d.cols[i]; c.size == 0 {
 			rate := d.textRate[i]
 			if rate == 0 {
 				rate = 8
 			}
-			c.data = make([]byte, 0, min(rate*int64(rows)*9/8, int64(len(b)))+32)
+			size := min(rate*int64(rows)*9/8, left)
+			left -= size
+			c.data = make([]byte, 0, size+32)
 		}
 	}
 	return nil

@@ -58,8 +58,7 @@ func (d *NDJSON) rareValue(c *target, b []byte, i int) (int, string) {
 			return 0, notNull
 		}
 		if c.field.NotNull { // a row that turns out to be deleted may do this
-			col := int(uintptr(unsafe.Pointer(c))-uintptr(unsafe.Pointer(&d.cols[0]))) / int(unsafe.Sizeof(*c))
-			d.nullCol, d.nullAt = col, i
+			d.nullCol, d.nullAt = c.col, i
 		}
 		c.setNull(d.n, d.room)
 		return i + 4, ""

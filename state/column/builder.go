@@ -63,9 +63,18 @@ func (b *Builder) AppendNull() {
 func (b *Builder) AppendRaw(v []byte) {
 	b.data = append(b.data, v...)
 	if b.offs != nil {
-		b.offs = append(b.offs, int32(len(b.data)))
+		b.offs = append(b.offs, b.textEnd())
 	}
 	b.mark(true)
+}
+
+// textEnd returns the end of the text appended so far. Past 2 GiB it would wrap and corrupt the
+// column, so it panics: callers bound what they build.
+func (b *Builder) textEnd() int32 {
+	if len(b.data) > maxColumnBytes {
+		panic("column: text of " + b.t.String() + " passes 2 GiB")
+	}
+	return int32(len(b.data))
 }
 
 // AppendString appends a text.
@@ -93,6 +102,7 @@ func (b *Builder) AppendColumn(c *Column) {
 	if b.offs != nil {
 		base := int32(len(b.data)) - c.Offsets[0]
 		b.data = append(b.data, c.Data[c.Offsets[0]:c.Offsets[c.N]]...)
+		b.textEnd()
 		for _, o := range c.Offsets[1 : c.N+1] {
 			b.offs = append(b.offs, o+base)
 		}

@@ -15,10 +15,13 @@ func (c *Column) Gather(sel []int32) Column {
 	switch c.Type.Size() {
 	case 0:
 		out.Offsets = make([]int32, len(sel)+1)
-		total := int32(0)
+		total := 0
 		for k, i := range sel {
-			total += c.Offsets[i+1] - c.Offsets[i]
-			out.Offsets[k+1] = total
+			total += int(c.Offsets[i+1] - c.Offsets[i])
+			out.Offsets[k+1] = int32(total)
+		}
+		if total > maxColumnBytes {
+			panic("column: gathered text of " + c.Type.String() + " passes 2 GiB")
 		}
 		out.Data = make([]byte, total)
 		for k, i := range sel {

@@ -114,9 +114,12 @@ const nanBits = 0x7ff8000000000000
 
 func parseFloat(dst []byte, t Type, s string) ([]byte, string, bool) {
 	v := 0.0
-	unsigned := strings.TrimPrefix(strings.TrimPrefix(s, "-"), "+")
+	unsigned := s
+	if s != "" && (s[0] == '-' || s[0] == '+') {
+		unsigned = s[1:]
+	}
 	switch {
-	case len(s)-len(unsigned) > 1:
+	case strings.HasPrefix(unsigned, "-") || strings.HasPrefix(unsigned, "+"):
 		return dst, "", false
 	case strings.EqualFold(unsigned, "nan"):
 		v = math.Float64frombits(nanBits)

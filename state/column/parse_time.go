@@ -46,6 +46,9 @@ func (s *scanner) date() (day int64, why string, ok bool) {
 		return 0, "the form is YYYY-MM-DD", false
 	}
 	if s.take(" (BC)") {
+		if year == 0 { // which is 1 BC without the mark
+			return 0, "there is no such year", false
+		}
 		year = 1 - year
 	}
 	if month < 1 || month > 12 || dom < 1 || dom > int64(daysInMonth(year, int(month))) {

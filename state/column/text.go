@@ -1,7 +1,6 @@
 package column
 
 import (
-	"math"
 	"strconv"
 	"unsafe"
 )
@@ -87,39 +86,6 @@ func unsignedAt(c *Column, i int) uint64 {
 		return uint64(value[uint32](c, i))
 	}
 	return value[uint64](c, i)
-}
-
-// appendFloat appends the shortest digits that read back as v: plain from 1e-4 to below 1e16, with
-// an exponent of at least two digits elsewhere.
-func appendFloat(dst []byte, v float64, bits int) []byte {
-	a := math.Abs(v)
-	switch {
-	case v != v:
-		if math.Signbit(v) {
-			dst = append(dst, '-')
-		}
-		return append(dst, "nan"...)
-	case a > math.MaxFloat64:
-		if v < 0 {
-			dst = append(dst, '-')
-		}
-		return append(dst, "inf"...)
-	}
-	least := 1e-4
-	if bits == 32 {
-		least = float64(float32(1e-4))
-	}
-	if a != 0 && (a < least || a >= 1e16) {
-		return strconv.AppendFloat(dst, v, 'e', -1, bits)
-	}
-	from := len(dst)
-	dst = strconv.AppendFloat(dst, v, 'f', -1, bits)
-	for _, x := range dst[from:] {
-		if x == '.' {
-			return dst
-		}
-	}
-	return append(dst, ".0"...)
 }
 
 // appendDecimal appends the unscaled v with scale decimals; a 0 before the point is optional.

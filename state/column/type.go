@@ -102,11 +102,18 @@ var kindAliases = map[string]Kind{
 // ParseType reads a type as DuckDB prints it. The error names the type.
 func ParseType(s string) (Type, error) {
 	u := strings.ToUpper(strings.TrimSpace(s))
+	if u == "DECIMAL" || u == "NUMERIC" {
+		return DecimalOf(18, 3), nil // DuckDB's default
+	}
 	if rest, ok := strings.CutPrefix(u, "DECIMAL("); ok {
-		w, sc, _ := strings.Cut(strings.TrimSuffix(rest, ")"), ",")
+		inner, closed := strings.CutSuffix(rest, ")")
+		w, sc, scaled := strings.Cut(inner, ",")
+		if !scaled {
+			sc = "0"
+		}
 		width, err1 := strconv.Atoi(strings.TrimSpace(w))
 		scale, err2 := strconv.Atoi(strings.TrimSpace(sc))
-		if err1 != nil || err2 != nil || width < 1 || width > 38 || scale < 0 || scale > width {
+		if !closed || err1 != nil || err2 != nil || width < 1 || width > 38 || scale < 0 || scale > width {
 			return Type{}, fmt.Errorf("type %s: a DECIMAL has a width of 1 to 38 and a scale up to its width", s)
 		}
 		return DecimalOf(width, scale), nil

@@ -136,7 +136,7 @@ func (c *Chunk) RowID(i int) uint64 {
 // have been read before.
 func (c *Chunk) RowIDs() []uint64 {
 	if c.load != nil {
-		return c.load.ids
+		return c.load.loaded.Load().ids
 	}
 	return c.ids
 }

@@ -2,6 +2,7 @@ package image
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"math"
@@ -210,11 +211,16 @@ func (f *File) decode(e blockEntry, b []byte) ([]column.Column, []uint64, error)
 	return cols[:last:last], column.Values[uint64](&cols[last]), nil
 }
 
+// writeBytes is how much is written at once. vfs.File.Write may change the bytes that it is given, so
+// columns, which others read, are copied; in pieces that stay in the processor's cache.
+const writeBytes = 256 << 10
+
 // fileWriter writes the blocks of one file.
 type fileWriter struct {
 	f     vfs.File
 	entry fileEntry
 	at    int64
+	buf   []byte
 }
 
 func createFile(fs vfs.FS, path, name string) (*fileWriter, error) {
@@ -222,21 +228,30 @@ func createFile(fs vfs.FS, path, name string) (*fileWriter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create chunk file: %w", err)
 	}
-	w := &fileWriter{f: f, entry: fileEntry{Name: name}}
+	w := &fileWriter{f: f, entry: fileEntry{Name: name}, buf: make([]byte, 0, writeBytes)}
 	h := header()
-	if err := w.write(h[:]); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return w, nil
+	return w, w.write(h[:]) // into the buffer, without an error
 }
 
 func (w *fileWriter) write(b []byte) error {
-	n, err := w.f.Write(b)
-	w.at += int64(n)
-	if err != nil {
+	w.at += int64(len(b))
+	for len(b) > 0 {
+		n := copy(w.buf[len(w.buf):cap(w.buf)], b)
+		w.buf, b = w.buf[:len(w.buf)+n], b[n:]
+		if len(w.buf) == cap(w.buf) {
+			if err := w.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *fileWriter) flush() error {
+	if _, err := w.f.Write(w.buf); err != nil {
 		return fmt.Errorf("write chunk file %s: %w", w.entry.Name, err)
 	}
+	w.buf = w.buf[:0]
 	return nil
 }
 
@@ -259,9 +274,12 @@ func (w *fileWriter) add(base uint64, cols []column.Column, n int, ids []uint64)
 
 // close makes the file durable; its directory must be synced after.
 func (w *fileWriter) close() error {
-	if err := w.f.Sync(); err != nil {
-		w.f.Close()
-		return fmt.Errorf("sync chunk file %s: %w", w.entry.Name, err)
+	err := w.flush()
+	if err == nil {
+		err = w.f.Sync()
 	}
-	return w.f.Close()
+	if err = errors.Join(err, w.f.Close()); err != nil {
+		return fmt.Errorf("end chunk file %s: %w", w.entry.Name, err)
+	}
+	return nil
 }

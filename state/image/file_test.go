@@ -46,7 +46,7 @@ func saved(t *testing.T, n int) (*table, *disk, string) {
 func TestMapped(t *testing.T) {
 	src := newSource(columntest.Rand(t), 25_000)
 	tb, d := newTable(t, src), realDisk(t)
-	for range 12 {
+	for range 8 {
 		for range 4 {
 			tb.step()
 		}

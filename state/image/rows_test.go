@@ -18,9 +18,9 @@ func newTable(t testing.TB, src *source) *table {
 // changes once it is taken.
 func TestRows(t *testing.T) {
 	src := newSource(columntest.Rand(t), 25_000)
-	for range 12 {
+	for range 5 {
 		tb := newTable(t, src)
-		for range 60 {
+		for range 50 {
 			tb.step()
 		}
 		tb.check()
@@ -117,6 +117,8 @@ func TestFindConcurrently(t *testing.T) {
 	cols := src.batch(20_000)
 	published := make(chan struct{})
 	var wg sync.WaitGroup
+	stop := sync.OnceFunc(func() { close(published); wg.Wait() })
+	defer stop()
 	for w := range 3 {
 		wg.Go(func() {
 			for k := uint64(w); ; k += 7 {
@@ -149,16 +151,16 @@ func TestFindConcurrently(t *testing.T) {
 			}
 		})
 	}
-	for lo := 0; lo < 20_000; lo += 500 { // the first rows come in small batches
+	for lo := 0; lo < 20_000; lo += 2_000 { // the first rows come in small batches
 		part := make([]column.Column, len(cols))
 		for k := range cols {
-			part[k] = cols[k].Slice(lo, lo+500)
+			part[k] = cols[k].Slice(lo, lo+2_000)
 		}
-		tb.rows.Append(part, 500)
-		tb.m.append(part, 500)
+		tb.rows.Append(part, 2_000)
+		tb.m.append(part, 2_000)
 		tb.rows.Publish()
 	}
-	for range 15 {
+	for range 6 {
 		tb.append()
 		for i := 20_000; i < len(tb.m.rows); i += 2 {
 			tb.killRow(i)
@@ -175,7 +177,6 @@ func TestFindConcurrently(t *testing.T) {
 			tb.rows.Publish()
 		}
 	}
-	close(published)
-	wg.Wait()
+	stop()
 	tb.check()
 }

@@ -121,7 +121,7 @@ func (tb *table) save(d *disk) {
 // model at the last durable checkpoint.
 func TestSaveAgainstModel(t *testing.T) {
 	src := newSource(columntest.Rand(t), 25_000)
-	for range 5 {
+	for range 3 {
 		tb, d := newTable(t, src), newDisk()
 		durable := tb.m.clone()
 		crash := func() {
@@ -137,7 +137,7 @@ func TestSaveAgainstModel(t *testing.T) {
 				tb.step()
 			}
 		}
-		for range 25 {
+		for range 16 {
 			some()
 			s, planned := tb.rows.Plan(), tb.m.clone()
 			if s == nil {
@@ -358,7 +358,7 @@ func TestWriteFaults(t *testing.T) {
 			d.commit(entries)
 			d.remove(t, tb.rows.Installed(s))
 			tb.check()
-			if k < 6 {
+			if k < 5 {
 				t.Fatal("only", k, "operations can fail")
 			}
 			return

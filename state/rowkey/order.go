@@ -177,10 +177,10 @@ func (c carried) interval() (v column.IntervalValue, ok bool) {
 	micros := c.micros
 	if days != clamped {
 		over := days - clamped
-		if over > math.MaxInt64/microsPerDay-1 || over < math.MinInt64/microsPerDay+1 {
+		if over > math.MaxInt64/microsPerDay || over < math.MinInt64/microsPerDay {
 			return v, false
 		}
-		micros += over * microsPerDay
+		micros += over * microsPerDay // an overflow shows below
 	}
 	v = column.IntervalValue{Months: int32(months), Days: int32(clamped), Micros: micros}
 	return v, carry(v) == c

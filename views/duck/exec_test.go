@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -97,7 +98,10 @@ func TestLockDown(t *testing.T) {
 		"INSERT INTO r VALUES (1)", "UPDATE r SET a = 1", "DELETE FROM r", "BEGIN", "USE memory", "VACUUM", "ANALYZE",
 		"SELECT 1; SELECT 2", "EXPLAIN ANALYZE CREATE TABLE t AS SELECT 1", "EXPLAIN ANALYZE (FORMAT json) CREATE TABLE t AS SELECT 1",
 		"EXPLAIN CREATE TABLE t AS SELECT 1", "PREPARE p AS SELECT 1", "EXECUTE p", "SELECT write_log('x')", "SELECT sleep_ms(100000)",
-		"SELECT * FROM json_execute_serialized_sql('{}')", "SELECT * FROM arrow_scan(1, 2, 3)", "SELECT * FROM duckdb_logs()",
+		"SELECT * FROM json_execute_serialized_sql('{}')",
+		"FROM checkpoint\u00a0()", "FROM checkpoint\u2003()", "FROM checkpoint\u3000()", "FROM checkpoint\ufeff()", "FROM\u00a0checkpoint()", "FROM\u200bcheckpoint()",
+		"FROM U&\"check\\0070oint\"()", "SELECT 'x'.write_log()", "FROM checkpoint--\n()", "FROM Checkpoint /* /* */ */ ()", "FROM \"checkpoint\" ( )",
+		"FROM checkpoint\v()", "FROM checkpoint\u2028()", "FROM checkpoint\u0085()", "FROM checkpoint\u180e()", "SELECT * FROM arrow_scan(1, 2, 3)", "SELECT * FROM duckdb_logs()",
 		"SELECT * FROM sniff_csv('" + file + "')", "SELECT * FROM tidemill_scratch.nope", "SELECT getenv('PATH')", "",
 		"PIVOT r ON a USING count(*)",
 	} {
@@ -133,6 +137,28 @@ func TestLockDown(t *testing.T) {
 	for _, f := range left {
 		if f.Name() != "secret.csv" && f.Name() != "spill" {
 			t.Errorf("%s was made", f.Name())
+		}
+	}
+}
+
+// allowedTableFunctions are harmless.
+var allowedTableFunctions = strings.Fields(`
+	duckdb_columns duckdb_constraints duckdb_databases duckdb_dependencies duckdb_functions duckdb_indexes
+	duckdb_keywords duckdb_memory duckdb_schemas duckdb_sequences duckdb_settings duckdb_tables duckdb_types
+	duckdb_views generate_series icu_calendar_names json_each json_tree pg_timezone_names pragma_collations
+	pragma_database_size pragma_platform pragma_show pragma_table_info pragma_version range repeat repeat_row
+	summary test_all_types tidemill_scan tidemill_scan_rowid unnest`)
+
+// Every table function of the library is allowed or denied by name.
+func TestGuardKnowsAllTableFunctions(t *testing.T) {
+	x := openTestExec(t)
+	rows, err := x.setup.rows("SELECT DISTINCT lower(function_name) FROM duckdb_functions() WHERE function_type = 'table'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		if slices.Contains(allowedTableFunctions, r[0]) == deniedFunctions[strings.ToUpper(r[0])] {
+			t.Errorf("table function %s must be either denied in guard.go or allowed here", r[0])
 		}
 	}
 }

@@ -30,6 +30,20 @@ func space(c byte) bool                    { return c == ' ' || c >= '\t' && c <
 func from(s string, i int) string          { return s[min(i, len(s)):] }
 func hasAt(s string, i int, p string) bool { return strings.HasPrefix(from(s, i), p) }
 
+// wideSpace returns the length of the Unicode space at i, or 0. DuckDB turns exactly these into plain
+// spaces before it parses, so a name ends at one.
+func wideSpace(s string, i int) int {
+	switch t := from(s, i); {
+	case strings.HasPrefix(t, "\u00a0"):
+		return 2
+	case len(t) >= 3 && t[:3] >= "\u2000" && t[:3] <= "\u200d", strings.HasPrefix(t, "\u202f"),
+		strings.HasPrefix(t, "\u205f"), strings.HasPrefix(t, "\u2060"), strings.HasPrefix(t, "\u3000"),
+		strings.HasPrefix(t, "\ufeff"):
+		return 3
+	}
+	return 0
+}
+
 // lex splits SQL text into tokens, without comments, by the rules of DuckDB's scanner as far as they
 // decide where a token ends. It never fails: what DuckDB would refuse (an open quote) runs to the
 // end of the text, and DuckDB is asked whether the text parses.
@@ -53,6 +67,8 @@ func skip(s string, i int) int {
 	switch {
 	case space(s[i]):
 		return i + 1
+	case s[i] >= 0x80:
+		return i + wideSpace(s, i)
 	case hasAt(s, i, "--"):
 		if n := strings.IndexByte(s[i:], '\n'); n >= 0 {
 			return i + n + 1
@@ -96,7 +112,7 @@ func next(s string, i int) token {
 		return token{tokPunct, "$", i, i + 1}
 	case identStart(c):
 		j := i + 1
-		for j < len(s) && identPart(s[j]) {
+		for j < len(s) && identPart(s[j]) && (s[j] < 0x80 || wideSpace(s, j) == 0) {
 			j++
 		}
 		return token{tokWord, strings.ToUpper(s[i:j]), i, j}

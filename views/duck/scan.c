@@ -188,8 +188,8 @@ static void put(const td_scan *s, uint64_t c, uint8_t kind, const td_col *col, v
 	const td_int128 *wide = (const td_int128 *)col->data;
 	switch (kind) {
 	case TD_ROWID: {
-		uint64_t *d = dst, base = s->chunks[c].base;
-		EACH(d[k] = base + i)
+		uint64_t *d = dst, base = s->chunks[c].base, *ids = s->chunks[c].ids;
+		EACH(d[k] = ids ? ids[i] : base + i)
 		return;
 	}
 	case TD_TEXT: {

@@ -25,6 +25,8 @@ type Chunk struct {
 	Live []byte
 	// BaseRowID is the rowid of row 0; the others follow, dead ones counted.
 	BaseRowID uint64
+	// RowIDs are the rows' rowids where they do not follow on BaseRowID; else nil.
+	RowIDs []uint64
 }
 
 // Chunks are a relation's rows in order. The buffers may be Go's or mapped memory; they must not
@@ -196,7 +198,8 @@ func newScan(b *binding, cols []int, chunks Chunks) *C.td_scan {
 	desc := unsafe.Slice(s.cols, len(live)*len(cols))
 	for i := range live {
 		c := &live[i]
-		out[i] = C.td_chunk{n: C.uint64_t(c.N), base: C.uint64_t(c.BaseRowID), live: (*C.uint8_t)(pinned(&keep.pin, c.Live))}
+		out[i] = C.td_chunk{n: C.uint64_t(c.N), base: C.uint64_t(c.BaseRowID), live: (*C.uint8_t)(pinned(&keep.pin, c.Live)),
+			ids: (*C.uint64_t)(pinned(&keep.pin, c.RowIDs))}
 		for k, j := range cols {
 			if j < len(c.Cols) {
 				col := &c.Cols[j]

@@ -30,6 +30,7 @@ typedef struct {
 	uint64_t n;
 	const uint8_t *live; // NULL when every row is live
 	uint64_t base;       // rowid of row 0
+	uint64_t *ids;       // rowids, or NULL when they follow on base
 } td_chunk;
 
 // The rows that a thread takes at once: count rows from a place on, over chunks if need be.

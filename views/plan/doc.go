@@ -6,11 +6,9 @@
 //
 //	SELECT s, sum(b) AS total FROM t WHERE a > 1 GROUP BY s
 //
-//	project [s := #0, total := #1]
-//	  aggregate by [#0] [sum(#1)]
-//	    project [s, b]
-//	      filter [#0 > 1]
-//	        scan t [a, s, b]
+//	aggregate by [s] [total := sum(b)]
+//	  filter (a > 1)
+//	    scan t [a, s, b]
 //
 // What the package promises:
 //

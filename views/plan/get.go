@@ -98,6 +98,9 @@ func (d *decoder) tableFilters(j *jnode, scan *flow, add func(int) int) ([]*expr
 // tableFilter decodes one filter on the one column of f, to nil when it is a hint that another
 // filter enforces.
 func (d *decoder) tableFilter(j *jfilter, f *flow) (*expr.Expr, error) {
+	if j == nil {
+		return nil, malformed("a filter of a scan is missing")
+	}
 	col := columnOf(f.node, f.cols[0])
 	switch j.Type {
 	case "OPTIONAL_FILTER":

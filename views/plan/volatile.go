@@ -2,7 +2,8 @@ package plan
 
 import (
 	"encoding/json"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 
 	"tidemill/views/plan/token"
@@ -83,12 +84,7 @@ func findVolatile(v any, sql string, volatile map[string]string) *Error {
 		if e := volatileFunction(v, sql, volatile); e != nil {
 			return e
 		}
-		keys := make([]string, 0, len(v))
-		for k := range v {
-			keys = append(keys, k)
-		}
-		sort.Strings(keys)
-		for _, k := range keys {
+		for _, k := range sortedKeys(v) {
 			if e := findVolatile(v[k], sql, volatile); e != nil {
 				return e
 			}
@@ -96,6 +92,8 @@ func findVolatile(v any, sql string, volatile map[string]string) *Error {
 	}
 	return nil
 }
+
+func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
 func volatileFunction(v map[string]any, sql string, volatile map[string]string) *Error {
 	class, _ := v["expression_class"].(string)

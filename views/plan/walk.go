@@ -157,3 +157,21 @@ func isTrue(e *expr.Expr) bool {
 func isNotTrue(e *expr.Expr) bool {
 	return e.Kind == expr.Constant && e.Type.Kind == column.Bool && !isTrue(e)
 }
+
+// Relations returns the names of the relations that n scans, each once, in the order of its scans.
+func Relations(n *Node) []string {
+	var out []string
+	seen := map[string]bool{}
+	var visit func(*Node)
+	visit = func(n *Node) {
+		if n.Op == Scan && !seen[n.Relation] {
+			seen[n.Relation] = true
+			out = append(out, n.Relation)
+		}
+		for _, in := range n.Inputs {
+			visit(in)
+		}
+	}
+	visit(n)
+	return out
+}

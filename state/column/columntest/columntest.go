@@ -95,7 +95,11 @@ func Value(r *rand.Rand, t column.Type) []byte {
 		column.Append(one, int32(r.IntN(60000)-30000))
 	case column.Time:
 		column.Append(one, r.Int64N(86400_000_000))
-	case column.TimestampS, column.TimestampMS, column.Timestamp, column.TimestampNS, column.TimestampTZ:
+	case column.TimestampS:
+		column.Append(one, r.Int64N(1<<36)-1<<35)
+	case column.TimestampMS:
+		column.Append(one, r.Int64N(1<<46)-1<<45)
+	case column.Timestamp, column.TimestampNS, column.TimestampTZ:
 		column.Append(one, r.Int64N(1<<51)-1<<50)
 	default:
 		one.AppendRaw(randomInt(r, t.Size()))

@@ -1,0 +1,137 @@
+package httpd
+
+import (
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+)
+
+// call is one request on its way through the server.
+type call struct {
+	w       http.ResponseWriter
+	r       *http.Request
+	route   route
+	start   time.Time
+	status  int
+	started bool // bytes of the answer are out: a later error can only break the connection
+}
+
+// route is what a path asks for.
+type route int
+
+const (
+	routeUnknown route = iota
+	routeSQL
+	routeAppend
+	routeLookup
+	routeHealth
+	routeLive
+	routeReady
+	routeMetrics
+	routeStats
+	routes
+)
+
+// routeNames are the values of the label "call".
+var routeNames = [routes]string{"unknown", "sql", "append", "lookup", "healthz", "livez", "readyz", "metrics", "stats"}
+
+const (
+	appendPrefix = "/append/"
+	lookupPrefix = "/lookup/"
+)
+
+// routeOf finds the call of a path as it was sent.
+func routeOf(path string) route {
+	switch {
+	case strings.HasPrefix(path, lookupPrefix):
+		return routeLookup
+	case strings.HasPrefix(path, appendPrefix):
+		return routeAppend
+	}
+	switch path {
+	case "/sql":
+		return routeSQL
+	case "/healthz":
+		return routeHealth
+	case "/livez":
+		return routeLive
+	case "/readyz":
+		return routeReady
+	case "/metrics":
+		return routeMetrics
+	case "/stats":
+		return routeStats
+	}
+	return routeUnknown
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path := r.URL.EscapedPath()
+	c := call{w: w, r: r, route: routeOf(path), start: time.Now(), status: http.StatusOK}
+	defer s.end(&c)
+	if err := s.dispatch(&c, path); err != nil {
+		s.refuse(&c, err)
+	}
+}
+
+// dispatch checks the method and answers, or returns why not.
+func (s *Server) dispatch(c *call, path string) error {
+	post := c.route == routeSQL || c.route == routeAppend
+	switch {
+	case c.route == routeUnknown:
+		return unknownPath(path)
+	case post && c.r.Method != http.MethodPost:
+		return wrongMethod(c.r.Method, "POST")
+	case !post && c.r.Method != http.MethodGet && c.r.Method != http.MethodHead:
+		return wrongMethod(c.r.Method, "GET, HEAD")
+	}
+	if post {
+		if err := s.origins.Check(c.r); err != nil {
+			return crossOrigin(err)
+		}
+	}
+	switch c.route {
+	case routeLookup:
+		return s.lookup(c, path[len(lookupPrefix):])
+	case routeAppend:
+		return s.append(c, path[len(appendPrefix):])
+	case routeSQL:
+		return s.sql(c)
+	case routeMetrics:
+		s.scrape.ServeHTTP(c.w, c.r)
+		return nil
+	case routeStats:
+		return s.stats(c)
+	}
+	return s.health(c)
+}
+
+// end counts the request, and turns a panic into a 500 for this request alone.
+func (s *Server) end(c *call) {
+	p := recover()
+	if p != nil {
+		s.panicked(c, p)
+	}
+	s.metrics.observe(c)
+	if p != nil && (c.started || p == http.ErrAbortHandler) {
+		panic(http.ErrAbortHandler) // closes the connection, which is how a client learns
+	}
+}
+
+func (s *Server) panicked(c *call, p any) {
+	if p == http.ErrAbortHandler {
+		c.status = statusBroken
+		return
+	}
+	s.opts.Logger.Error("panic in a request", "method", c.r.Method, "path", c.r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+	if c.started {
+		c.status = statusBroken
+		return
+	}
+	s.refuse(c, errPanicked)
+}
+
+// statusBroken counts an answer that broke off; it is never sent.
+const statusBroken = 599

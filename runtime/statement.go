@@ -1,0 +1,248 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tidemill/state/column"
+	"tidemill/views"
+	"tidemill/views/catalog"
+)
+
+// Answer is what a statement gives: rows of a query, which the caller reads and closes, or a small table.
+type Answer struct {
+	Rows   *Rows // nil for a table
+	Fields []column.Field
+	Cols   []column.Column
+	N      int
+	Commit uint64
+}
+
+// Execute runs one statement. Errors about it are *catalog.SyntaxError, *catalog.NameError,
+// *catalog.DependentsError, *plan.Error, *duck.SQLError and *NotNullError; others are the engine's.
+func (e *Engine) Execute(ctx context.Context, sql string) (*Answer, error) {
+	st, err := catalog.Parse(sql)
+	if err != nil {
+		return nil, err
+	}
+	switch st.Kind {
+	case catalog.Query:
+		rows, err := e.Query(ctx, st.Text, nil)
+		if err != nil {
+			return nil, err
+		}
+		return &Answer{Rows: rows, Commit: rows.Commit}, nil
+	case catalog.CreateTable:
+		return e.createTable(ctx, st.Text)
+	case catalog.CreateView:
+		return e.createView(ctx, &st)
+	case catalog.Drop:
+		return e.drop(ctx, &st)
+	case catalog.Insert, catalog.Delete, catalog.Update:
+		return e.changeRows(ctx, &st)
+	case catalog.Checkpoint:
+		err := e.Checkpoint(ctx)
+		return created(e.Commit(), err)
+	case catalog.ShowTables:
+		return e.showTables(), nil
+	case catalog.Describe:
+		return e.describeRelation(st.Name)
+	case catalog.ExplainNew, catalog.ExplainView:
+		return e.explain(ctx, &st)
+	}
+	return nil, &UnsupportedError{Words: st.Words, Hint: st.Hint}
+}
+
+// UnsupportedError is a statement that Tidemill does not run.
+type UnsupportedError struct{ Words, Hint string }
+
+// Error names the statement.
+func (e *UnsupportedError) Error() string { return e.Words + " is not supported" }
+
+func (e *Engine) changeRows(ctx context.Context, st *catalog.Statement) (*Answer, error) {
+	rel, err := e.Catalog().LookupTable(st.Name)
+	if err != nil {
+		return nil, err
+	}
+	switch st.Kind {
+	case catalog.Insert:
+		return e.insert(ctx, rel, st.Tail)
+	case catalog.Delete:
+		return e.delete(ctx, rel, st.Alias, st.Where)
+	}
+	set := map[int]string{}
+	for _, a := range st.Set {
+		i := slices.IndexFunc(rel.Fields, func(f column.Field) bool { return catalog.SameName(f.Name, a.Column) })
+		if i < 0 {
+			return nil, &catalog.SyntaxError{Position: a.ColumnAt, Line: 1, Col: 1 + a.ColumnAt,
+				Message: fmt.Sprintf("table %s has no column %q", rel.Name, a.Column), Hint: "DESCRIBE " + rel.Name + " lists its columns"}
+		}
+		if slices.Contains(rel.PrimaryKey, i) {
+			return nil, &UnsupportedError{"UPDATE of the key column " + rel.Fields[i].Name, "delete the row and insert it under its new key"}
+		}
+		set[i] = a.Expr
+		if strings.EqualFold(strings.TrimSpace(a.Expr), "DEFAULT") {
+			set[i] = "NULL"
+			if rel.Defaults != nil && rel.Defaults[i] != "" {
+				set[i] = rel.Defaults[i]
+			}
+		}
+	}
+	return e.update(ctx, rel, st.Alias, st.Where, set)
+}
+
+// textTable makes an answer of text columns.
+func (e *Engine) textTable(names []string, rows [][]string) *Answer {
+	a := &Answer{Commit: e.Commit(), N: len(rows)}
+	t := column.T(column.Varchar)
+	for c, name := range names {
+		b := column.NewBuilder(t, len(rows))
+		for _, r := range rows {
+			b.AppendString(r[c])
+		}
+		a.Fields = append(a.Fields, column.Field{Name: name, Type: t})
+		a.Cols = append(a.Cols, b.Finish())
+	}
+	return a
+}
+
+func (e *Engine) showTables() *Answer {
+	var rows [][]string
+	for _, r := range e.Catalog().Relations() {
+		rows = append(rows, []string{r.Name, string(r.Kind)})
+	}
+	return e.textTable([]string{"name", "kind"}, rows)
+}
+
+func (e *Engine) describeRelation(name string) (*Answer, error) {
+	rel, err := e.Catalog().Lookup(name)
+	if err != nil {
+		return nil, err
+	}
+	var rows [][]string
+	for i, f := range rel.Fields {
+		null, key, def := "YES", "", ""
+		if f.NotNull {
+			null = "NO"
+		}
+		if slices.Contains(rel.PrimaryKey, i) {
+			key = "PRI"
+		}
+		if rel.Defaults != nil {
+			def = rel.Defaults[i]
+		}
+		rows = append(rows, []string{f.Name, f.Type.String(), null, key, def})
+	}
+	return e.textTable([]string{"column_name", "column_type", "null", "key", "default"}, rows), nil
+}
+
+// explain shows a view's operators and the state that each keeps.
+func (e *Engine) explain(ctx context.Context, st *catalog.Statement) (*Answer, error) {
+	cat := e.Catalog()
+	var rel *catalog.Relation
+	var err error
+	if st.Kind == catalog.ExplainView {
+		if rel, err = cat.Lookup(st.Name); err == nil && rel.Kind != catalog.View {
+			err = &catalog.NameError{Name: rel.Name, Kind: rel.Kind, Err: catalog.ErrWrongKind, Hint: "EXPLAIN MATERIALIZED VIEW is for views"}
+		}
+	} else {
+		rel, err = e.planView(cat, st)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var text string
+	err = e.do(ctx, func() (err error) {
+		text, err = e.graph.Explain(rel)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var rows [][]string
+	for _, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
+		rows = append(rows, []string{line})
+	}
+	return e.textTable([]string{"plan"}, rows), nil
+}
+
+// LookupRow finds the row of a key in a keyed table or a view with a key, as of the newest commit. The key
+// is given as text, a value per key column in the order of the relation's columns. It returns nil
+// columns when there is no such row. Errors: catalog.ErrUnknownRelation, views.ErrNoKey, *KeyError.
+func (e *Engine) LookupRow(relation string, key []string) ([]column.Field, []column.Column, error) {
+	e.stats.lookups.Add(1)
+	rel, err := e.Catalog().Lookup(relation)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := e.lookupOf(rel)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(key) != len(l.Key) {
+		return nil, nil, &KeyError{Relation: rel.Name, Columns: names(l), Given: len(key)}
+	}
+	cols := make([]column.Column, len(key))
+	for i, k := range l.Key {
+		f := l.Fields[k]
+		raw, err := column.ParseText(f.Type, key[i])
+		if err != nil {
+			return nil, nil, &KeyError{Relation: rel.Name, Columns: names(l), Given: len(key), Cause: fmt.Errorf("column %s: %w", f.Name, err)}
+		}
+		b := column.NewBuilder(f.Type, 1)
+		b.AppendRaw(raw)
+		cols[i] = b.Finish()
+	}
+	row, err := l.Find(cols, &e.published)
+	return l.Fields, row, err
+}
+
+func names(l *views.Lookup) []string {
+	out := make([]string, len(l.Key))
+	for i, k := range l.Key {
+		out[i] = l.Fields[k].Name
+	}
+	return out
+}
+
+// KeyError says that a key does not fit its relation.
+type KeyError struct {
+	Relation string
+	Columns  []string // of the key
+	Given    int      // values
+	Cause    error    // of a value that cannot be read, or nil
+}
+
+// Error says what the key is.
+func (e *KeyError) Error() string {
+	if e.Cause != nil {
+		return fmt.Sprintf("key of %s: %v", e.Relation, e.Cause)
+	}
+	return fmt.Sprintf("key of %s has %d values, but %d were given: %v", e.Relation, len(e.Columns), e.Given, e.Columns)
+}
+
+// Unwrap returns the cause.
+func (e *KeyError) Unwrap() error { return e.Cause }
+
+// lookupOf returns how a relation is looked up; it is worked out once, by the committer.
+func (e *Engine) lookupOf(rel *catalog.Relation) (*views.Lookup, error) {
+	known := e.lookups.Load()
+	if l, ok := known.Load(rel.ID); ok {
+		return l.(*views.Lookup), nil
+	}
+	var l *views.Lookup
+	err := e.do(context.Background(), func() (err error) {
+		l, err = e.graph.NewLookup(rel.ID)
+		return err
+	})
+	if err == nil {
+		known.Store(rel.ID, l)
+	}
+	if errors.Is(err, views.ErrNoKey) {
+		err = fmt.Errorf("relation %s: %w", rel.Name, err)
+	}
+	return l, err
+}

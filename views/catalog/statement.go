@@ -1,0 +1,311 @@
+package catalog
+
+import (
+	"strings"
+
+	"tidemill/views/plan/token"
+)
+
+// StatementKind is what a statement does.
+type StatementKind string
+
+// The kinds of statement. A Query goes to DuckDB as it is; Unsupported is everything else.
+const (
+	CreateView  StatementKind = "CREATE MATERIALIZED VIEW"
+	ExplainNew  StatementKind = "EXPLAIN CREATE MATERIALIZED VIEW"
+	ExplainView StatementKind = "EXPLAIN MATERIALIZED VIEW"
+	CreateTable StatementKind = "CREATE TABLE"
+	Drop        StatementKind = "DROP"
+	Insert      StatementKind = "INSERT"
+	Delete      StatementKind = "DELETE"
+	Update      StatementKind = "UPDATE"
+	Checkpoint  StatementKind = "CHECKPOINT"
+	ShowTables  StatementKind = "SHOW TABLES"
+	Describe    StatementKind = "DESCRIBE"
+	Query       StatementKind = "QUERY"
+	Unsupported StatementKind = "UNSUPPORTED"
+)
+
+// Span is a piece of a text, from Start up to End.
+type Span struct{ Start, End int }
+
+// Statement is one statement, read as far as this package needs. All offsets are into the text that
+// was parsed. Which fields are set depends on the Kind.
+type Statement struct {
+	Kind StatementKind
+	Span Span   // the statement without white space, comments and the semicolon around it
+	Text string // the text of Span
+
+	Name   string // the relation
+	NameAt int
+	Alias  string // DELETE, UPDATE; empty when there is none
+
+	OrReplace   bool // CREATE
+	IfNotExists bool // CREATE
+	IfExists    bool // DROP
+	Cascade     bool // DROP
+	DropKind    Kind // DROP; View for DROP VIEW and DROP MATERIALIZED VIEW
+
+	Columns  []string // CREATE MATERIALIZED VIEW v (a, b); nil when there are none
+	Select   string   // CREATE MATERIALIZED VIEW: the SELECT, to be given to DuckDB untouched
+	SelectAt int
+
+	Tail   string // INSERT: what follows the name, such as "(a, b) VALUES (1, 2)"
+	TailAt int
+
+	Set     []Assignment // UPDATE
+	Where   string       // DELETE, UPDATE: the condition, empty for all rows
+	WhereAt int
+
+	Words string // Unsupported: its first words, in upper case
+	Hint  string // Unsupported: what to do instead, or empty
+}
+
+// Assignment is "column = expression" of an UPDATE.
+type Assignment struct {
+	Column   string
+	ColumnAt int
+	Expr     string // as it stands, DEFAULT included
+	ExprAt   int
+}
+
+// Split cuts a text into its statements. Semicolons in strings, quoted names and comments do not
+// count, and pieces without a token are left out. It does not fail: what is not closed runs to the
+// end, and Parse says so.
+func Split(sql string) []Span {
+	var out []Span
+	cur := Span{-1, 0}
+	for _, t := range token.Scan(sql) {
+		if t.Is(sql, ";") {
+			if cur.Start >= 0 {
+				out = append(out, cur)
+			}
+			cur.Start = -1
+			continue
+		}
+		if cur.Start < 0 {
+			cur.Start = t.Start
+		}
+		cur.End = t.End
+	}
+	if cur.Start >= 0 {
+		out = append(out, cur)
+	}
+	return out
+}
+
+// Parse reads one statement. The error is a *SyntaxError: the text is empty, holds more than one
+// statement or something that is not closed, or is one of our own statements written wrongly.
+// DuckDB's part of a statement is not checked.
+func Parse(sql string) (Statement, error) {
+	toks := token.Scan(sql)
+	for len(toks) > 0 && toks[len(toks)-1].Is(sql, ";") {
+		toks = toks[:len(toks)-1]
+	}
+	for len(toks) > 0 && toks[0].Is(sql, ";") {
+		toks = toks[1:]
+	}
+	if len(toks) == 0 {
+		return Statement{}, syntaxError(sql, 0, "", "a statement is expected")
+	}
+	for _, t := range toks {
+		if t.Kind == token.Open {
+			return Statement{}, syntaxError(sql, t.Start, "", "%s is not closed", openName(t.Text(sql)))
+		}
+		if t.Is(sql, ";") {
+			return Statement{}, syntaxError(sql, t.Start, "send the statements one by one", "one statement is expected")
+		}
+	}
+	p := &parser{sql: sql, toks: toks}
+	p.stmt.Span = Span{toks[0].Start, toks[len(toks)-1].End}
+	p.stmt.Text = sql[p.stmt.Span.Start:p.stmt.Span.End]
+	if err := p.statement(); err != nil {
+		return Statement{}, err
+	}
+	return p.stmt, nil
+}
+
+func openName(text string) string {
+	switch {
+	case strings.HasPrefix(text, "/*"):
+		return "a comment"
+	case strings.HasPrefix(text, `"`):
+		return "a quoted name"
+	default:
+		return "a string"
+	}
+}
+
+type parser struct {
+	sql  string
+	toks []token.Token
+	pos  int
+	stmt Statement
+}
+
+// queries are the words that begin a statement for DuckDB.
+var queries = map[string]bool{
+	"SELECT": true, "VALUES": true, "FROM": true, "TABLE": true, "SUMMARIZE": true, "PIVOT": true,
+	"UNPIVOT": true, "PIVOT_WIDER": true, "PIVOT_LONGER": true, "(": true,
+}
+
+func (p *parser) statement() error {
+	switch {
+	case p.accept("CREATE"):
+		return p.create()
+	case p.accept("EXPLAIN"):
+		return p.explain()
+	case p.accept("DROP"):
+		return p.drop()
+	case p.accept("INSERT"):
+		return p.insert()
+	case p.accept("DELETE", "FROM"):
+		return p.delete()
+	case p.accept("TRUNCATE"):
+		p.accept("TABLE")
+		p.stmt.Kind = Delete
+		return p.last(p.name())
+	case p.accept("UPDATE"):
+		return p.update()
+	case p.accept("WITH"):
+		return p.with()
+	case p.accept("DESCRIBE"), p.accept("DESC"), p.accept("SHOW"):
+		return p.describe()
+	case p.accept("CHECKPOINT"):
+		p.stmt.Kind = Checkpoint
+		return p.end()
+	}
+	if word := strings.ToUpper(p.peek()); queries[word] && p.toks[p.pos].Kind != token.Quoted {
+		p.stmt.Kind = Query
+		return nil
+	}
+	return p.unsupported("")
+}
+
+// peek returns the text of the next token, empty at the end.
+func (p *parser) peek() string {
+	if p.pos >= len(p.toks) {
+		return ""
+	}
+	return p.toks[p.pos].Text(p.sql)
+}
+
+// at reports whether the next tokens are the words.
+func (p *parser) at(words ...string) bool {
+	for i, w := range words {
+		if p.pos+i >= len(p.toks) || !p.toks[p.pos+i].Is(p.sql, w) {
+			return false
+		}
+	}
+	return true
+}
+
+// accept moves past the words when they are next.
+func (p *parser) accept(words ...string) bool {
+	if !p.at(words...) {
+		return false
+	}
+	p.pos += len(words)
+	return true
+}
+
+// offset returns the place of the next token, or of the end.
+func (p *parser) offset() int {
+	if p.pos >= len(p.toks) {
+		return p.stmt.Span.End
+	}
+	return p.toks[p.pos].Start
+}
+
+// rest returns the text from the next token up to the token end, which is not part of it.
+func (p *parser) rest(end int) (text string, at int) {
+	at = p.offset()
+	if end <= p.pos {
+		return "", at
+	}
+	return p.sql[at:p.toks[end-1].End], at
+}
+
+func (p *parser) fail(hint, format string, args ...any) error {
+	return syntaxError(p.sql, p.offset(), hint, format, args...)
+}
+
+func (p *parser) expected(what string) error {
+	if p.pos >= len(p.toks) {
+		return p.fail("", "%s is expected at the end", what)
+	}
+	return p.fail("", "%s is expected, not %s", what, p.peek())
+}
+
+func (p *parser) end() error { return p.last(nil) }
+
+// last returns err, or an error when tokens are left.
+func (p *parser) last(err error) error {
+	if err == nil && p.pos < len(p.toks) {
+		return p.expected("the end of the statement")
+	}
+	return err
+}
+
+// unsupported makes the statement one that there is not.
+func (p *parser) unsupported(hint string) error {
+	p.stmt.Kind = Unsupported
+	p.stmt.Hint = hint
+	var words []string
+	for _, t := range p.toks {
+		if t.Kind != token.Word || len(words) == 3 {
+			break
+		}
+		word := strings.ToUpper(t.Text(p.sql))
+		if len(words) > 0 && !leading[word] {
+			break
+		}
+		words = append(words, word)
+	}
+	if p.stmt.Words = strings.Join(words, " "); len(words) == 0 {
+		p.stmt.Words = p.toks[0].Text(p.sql)
+	}
+	return nil
+}
+
+// leading are words that tell more of a statement after its first.
+var leading = map[string]bool{
+	"TABLE": true, "VIEW": true, "INDEX": true, "UNIQUE": true, "SCHEMA": true, "SEQUENCE": true, "TYPE": true,
+	"MACRO": true, "FUNCTION": true, "TEMP": true, "TEMPORARY": true, "SECRET": true, "OR": true, "REPLACE": true,
+	"DATABASE": true, "INTO": true, "TRANSACTION": true, "MATERIALIZED": true, "IGNORE": true, "RECURSIVE": true,
+	"SOURCE": true, "SINK": true, "TRIGGER": true,
+}
+
+// reserved are words that are no names unless they are quoted: in front of a forgotten name they
+// would be taken for it.
+var reserved = map[string]bool{
+	"AS": true, "SELECT": true, "SET": true, "WHERE": true, "FROM": true, "ON": true, "USING": true, "WITH": true,
+	"INTO": true, "TABLE": true, "CREATE": true, "AND": true, "OR": true, "NOT": true, "NULL": true, "CASE": true,
+	"RETURNING": true, "ORDER": true, "GROUP": true, "LIMIT": true, "UNION": true, "DEFAULT": true,
+}
+
+// identifier reads one name.
+func (p *parser) identifier(what string) (string, error) {
+	if p.pos < len(p.toks) {
+		t := p.toks[p.pos]
+		name, ok := t.Name(p.sql)
+		if ok && name != "" && !(t.Kind == token.Word && reserved[strings.ToUpper(name)]) {
+			p.pos++
+			return name, nil
+		}
+	}
+	return "", p.expected(what)
+}
+
+// name reads the relation's name.
+func (p *parser) name() error {
+	p.stmt.NameAt = p.offset()
+	var err error
+	if p.stmt.Name, err = p.identifier("the name of a relation"); err != nil {
+		return err
+	}
+	if p.at(".") {
+		return syntaxError(p.sql, p.stmt.NameAt, "write only the name of the relation", "relations have no schema or database")
+	}
+	return nil
+}
