@@ -8,7 +8,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"tidemill/operators/agg"
 	"tidemill/state/column"
 	"tidemill/views"
 	"tidemill/views/catalog"
@@ -120,27 +119,7 @@ func (e *Engine) planView(cat *catalog.Catalog, st *catalog.Statement) (*catalog
 		rel.Plan.Schema[i].Name = c
 	}
 	rel.Fields = rel.Plan.Schema
-	return rel, checkAggregates(rel.Plan)
-}
-
-// checkAggregates refuses aggregates of types that are not maintained.
-func checkAggregates(n *plan.Node) error {
-	for _, a := range n.Aggs {
-		s := agg.Spec{Func: a.Func, Distinct: a.Distinct, Result: a.Type}
-		if len(a.Args) > 0 {
-			s.Arg = a.Args[0].Type
-		}
-		if _, err := agg.New(s, nil); err != nil {
-			return &plan.Error{Construct: a.Func, Position: -1, Message: fmt.Sprintf("%s(%s) cannot be used in a materialized view", a.Func, s.Arg),
-				Hint: "maintained are count, sum and avg of numbers, min and max"}
-		}
-	}
-	for _, in := range n.Inputs {
-		if err := checkAggregates(in); err != nil {
-			return err
-		}
-	}
-	return nil
+	return rel, views.CheckAggregates(rel.Plan)
 }
 
 // createView runs CREATE MATERIALIZED VIEW.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -170,8 +171,8 @@ func identify(fs vfs.FS, dir string) error {
 	switch {
 	case got == want:
 		return nil
-	case len(names) == 1 && len(got) <= len(want):
-		// A crash while the directory was being made left the file short.
+	case len(names) == 1 && strings.HasPrefix(want, strings.TrimRight(got, "\x00")):
+		// A crash while the directory was being made left the file short, or zeros in it.
 		return writeSynced(fs, dir, path, want)
 	}
 	return fmt.Errorf("%w: %s reads %q", ErrNotOurs, path, got)

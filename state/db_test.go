@@ -47,7 +47,7 @@ func TestOpenRefusesOthers(t *testing.T) {
 		{"another identity", write(identityFile, "something else\n"), ErrNotOurs},
 		{"a newer format", write(identityFile, "tidemill state 2\n"), ErrNewerFormat},
 		{"another Pebble", func(fs vfs.FS) error {
-			p, err := pebble.Open("state", &pebble.Options{FS: fs})
+			p, err := pebble.Open("state", &pebble.Options{FS: fs, Logger: pebbleLogger{}})
 			if err != nil {
 				return err
 			}
@@ -70,7 +70,7 @@ func TestOpenRefusesOthers(t *testing.T) {
 
 func TestOpenChecksIdentityKey(t *testing.T) {
 	fs := vfs.NewMem()
-	p, err := pebble.Open("state", &pebble.Options{FS: fs})
+	p, err := pebble.Open("state", &pebble.Options{FS: fs, Logger: pebbleLogger{}})
 	must(t, err)
 	must(t, p.Set([]byte("k"), nil, pebble.Sync))
 	must(t, p.Close())

@@ -166,10 +166,9 @@ func (l *lowerer) config(n *plan.Node) operators.AggregateConfig {
 		return c
 	}
 	for _, a := range n.Aggs {
-		call := operators.AggregateCall{Filter: a.Filter, Spec: agg.Spec{Func: a.Func, Distinct: a.Distinct, Result: a.Type}}
+		call := operators.AggregateCall{Filter: a.Filter, Spec: aggregateSpec(&a)}
 		if len(a.Args) > 0 {
 			call.Arg = a.Args[0]
-			call.Spec.Arg = a.Args[0].Type
 		}
 		c.Aggs = append(c.Aggs, call)
 	}

@@ -25,7 +25,7 @@ type node struct {
 	konst    bool  // no columns below
 	fallible bool
 	eager    bool // a CASE evaluated for all rows
-	calls    int // of the Evaluator, below and here
+	calls    int  // of the Evaluator, below and here
 	uses     int
 	slot     int // in frame.memo, or -1
 	folded   *result

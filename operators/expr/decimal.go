@@ -107,7 +107,7 @@ func castDecimalToText(k *kcall) {
 
 // decimalKernel is + or - of two DECIMALs of the result's type. Only the widest types, 18 and 38
 // digits, can overflow: others were widened by the binder.
-func decimalKernel(what, what38, op string, f func(a, b int128) (int128, bool)) kernelFunc {
+func decimalKernel(what, op string, f func(a, b int128) (int128, bool)) kernelFunc {
 	return func(k *kcall) {
 		x, y, dst := ints128(k, 0), ints128(k, 1), out128(k)
 		width := int(k.nd.typ.Width)
@@ -120,7 +120,7 @@ func decimalKernel(what, what38, op string, f func(a, b int128) (int128, bool)) 
 				if width == 18 {
 					k.fail(i, fmt.Sprintf("Overflow in %s of DECIMAL(18) (%s %s %s). You might want to add an explicit cast to a bigger decimal.", what, a, op, b))
 				} else {
-					k.fail(i, fmt.Sprintf("Overflow in %s of DECIMAL(38) (%s %s %s);", what38, a, op, b))
+					k.fail(i, fmt.Sprintf("Overflow in %s of DECIMAL(38) (%s %s %s);", what, a, op, b))
 				}
 			}
 		}
@@ -170,9 +170,9 @@ func decimals() []native {
 	scalesAdd := func(e *Expr) bool { return e.Args[0].Type.Scale+e.Args[1].Type.Scale == e.Type.Scale }
 	return []native{
 		{name: "+", args: two, ret: column.Decimal, accept: sameType, fallible: widest,
-			fn: decimalKernel("addition", "addition", "+", int128.add)},
+			fn: decimalKernel("addition", "+", int128.add)},
 		{name: "-", args: two, ret: column.Decimal, accept: sameType, fallible: widest,
-			fn: decimalKernel("subtraction", "subtract", "-", int128.sub)},
+			fn: decimalKernel("subtract", "-", int128.sub)},
 		{name: "*", args: two, ret: column.Decimal, accept: scalesAdd, fallible: widest, fn: mulDecimals},
 		{name: "-", args: one, ret: column.Decimal, accept: sameType, fn: negateDecimal},
 	}

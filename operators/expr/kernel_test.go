@@ -219,6 +219,13 @@ func TestErrorRule(t *testing.T) {
 	check(t, eval(t, node(expr.IsNull, column.Bool, cast), cond, big), typed(column.Bool, reason, reason, reason, "false")...)
 }
 
+func TestGreatest(t *testing.T) {
+	x := fixedColumn(column.Double, []float64{math.NaN(), 3, 0, 0}, 2, 3)
+	y := fixedColumn(column.Double, []float64{7, 4, -1, 0}, 3)
+	check(t, eval(t, call("greatest", column.Double, col(0, column.Double), col(1, column.Double)), x, y), typed(column.Double, "nan", "4", "-1", "NULL")...)
+	check(t, eval(t, call("least", column.Double, col(0, column.Double), col(1, column.Double)), x, y), typed(column.Double, "7", "3", "-1", "NULL")...)
+}
+
 func TestSelectTrue(t *testing.T) {
 	c := fixedColumn(column.Bool, []uint8{1, 0, 1, 1, 0, 1, 1, 0, 1, 1}, 2)
 	if got, want := expr.SelectTrue(c), []int32{0, 3, 5, 6, 8, 9}; !slices.Equal(got, want) {

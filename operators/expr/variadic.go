@@ -11,6 +11,7 @@ func runLeast(f *frame, nd *node, fresh bool) (vec, *RowErrors, error) {
 }
 
 // extremes is greatest or least: of the arguments that are not NULL, the first that no other beats.
+// Between 0 and -0, which are equal, DuckDB takes the first or the last by the form of its vectors.
 func extremes(f *frame, nd *node, better comparison) (vec, *RowErrors, error) {
 	var best vec
 	var errs *RowErrors

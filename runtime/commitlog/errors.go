@@ -38,6 +38,7 @@ type CorruptionError struct {
 	Hint   string // what the operator can do
 }
 
+// Error names the file, the place and the remedy.
 func (e *CorruptionError) Error() string {
 	return fmt.Sprintf("commit log %s is damaged at offset %d: %s (%s)", e.File, e.Offset, e.Reason, e.Hint)
 }

@@ -1,9 +1,10 @@
 package commitlog
 
 import (
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -47,7 +48,14 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	o.SegmentBytes = align(o.SegmentBytes)
 	if o.salt == nil {
-		o.salt = rand.Uint64
+		o.salt = randomSalt
 	}
 	return o, nil
+}
+
+// randomSalt needs no secret, only a value that no earlier segment had.
+func randomSalt() uint64 {
+	var b [8]byte
+	rand.Read(b[:]) // never fails
+	return binary.LittleEndian.Uint64(b[:])
 }

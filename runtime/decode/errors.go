@@ -26,6 +26,7 @@ type RowError struct {
 	Reason string
 }
 
+// Error names the row, the column and the place.
 func (e *RowError) Error() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "row %d", e.Row)
@@ -49,6 +50,7 @@ type StreamError struct {
 	Reason  string
 }
 
+// Error names the message and the place.
 func (e *StreamError) Error() string {
 	return fmt.Sprintf("arrow stream, message %d (byte %d): %s", e.Message, e.Offset, e.Reason)
 }
@@ -61,6 +63,7 @@ type SchemaError struct {
 	Reason string
 }
 
+// Error names the column and both types.
 func (e *SchemaError) Error() string {
 	s := fmt.Sprintf("column %q", e.Column)
 	if e.Arrow != "" {
