@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -84,6 +85,7 @@ type Stats struct {
 	MemoryLimit     int64            `json:"memory_limit_bytes"`
 	Memory          map[string]int64 `json:"memory_bytes"`
 	Relations       []RelationStats  `json:"relations"`
+	Checkpointing   bool             `json:"checkpointing"`
 	Failed          string           `json:"failed,omitempty"`
 	RequestsInQueue int              `json:"requests_in_queue"`
 }
@@ -96,4 +98,48 @@ type RelationStats struct {
 	Groups  int64  `json:"groups,omitempty"`  // that a view keeps
 	Rejects int64  `json:"rejects,omitempty"` // rows that a view could not use
 	Bytes   int64  `json:"bytes,omitempty"`   // in memory
+}
+
+// Stats returns a picture of the engine as of one commit. It waits for the running one.
+func (e *Engine) Stats() Stats {
+	s := Stats{
+		Commits: e.stats.commits.Load(), Rows: e.stats.rows.Load(), Bytes: e.stats.bytes.Load(),
+		StepSeconds: float64(e.stats.stepNanos.Load()) / 1e9, SyncSeconds: float64(e.stats.syncNanos.Load()) / 1e9,
+		Checkpoints: e.stats.checkpoints.Load(), Evicted: e.stats.evictions.Load(),
+		Queries: e.stats.queries.Load(), Lookups: e.stats.lookups.Load(),
+		LogBytes: e.log.Bytes(0), StateDiskBytes: e.db.DiskBytes(), MemoryLimit: e.opts.Memory,
+		Checkpoint: e.db.Applied(), Commit: e.Commit(), RequestsInQueue: len(e.requests),
+		Memory: map[string]int64{"state_database": e.db.CacheBytes(), "requests": e.admit.inFlight()},
+	}
+	if err := e.failure(); err != nil {
+		s.Failed = err.Error()
+	}
+	// After Close there is nobody to ask, and the numbers above stand alone.
+	_ = e.do(context.Background(), func() error {
+		s.Checkpointing = e.saving != nil
+		s.Commit = e.Commit()
+		for _, rel := range e.catalog.Load().Relations() {
+			r := RelationStats{Name: rel.Name, Kind: string(rel.Kind)}
+			if t := e.graph.Table(rel.ID); t != nil {
+				r.Rows, r.Bytes = t.Rows.Live(), t.Rows.Memory()
+				for _, c := range t.Caches() {
+					r.Bytes += c.Bytes()
+				}
+				s.Memory["tables"] += r.Bytes
+			}
+			if v := e.graph.View(rel.ID); v != nil {
+				r.Groups, r.Rejects, r.Bytes = v.Sizes()
+				s.Memory["views"] += r.Bytes
+			}
+			s.Relations = append(s.Relations, r)
+		}
+		return nil
+	})
+	return s
+}
+
+func (a *admission) inFlight() int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.used
 }

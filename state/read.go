@@ -7,7 +7,8 @@ import (
 
 // ReadFixed looks a key up as of the newest published commit, beside the committer. When the entry
 // is in memory it calls f with its slot, holding the read lock: f copies what it needs from the
-// cells, the previous value if previous is true. When the entry is on disk only, f is not called
+// cells, the previous value if previous is true: the committer may be changing the current one, which
+// f must then not even look at. When the entry is on disk only, f is not called
 // and raw is its stored value, as the cells encoded it one after the other.
 func (t *Table) ReadFixed(key uint64, isNull bool, published *atomic.Uint64, f func(slot int32, previous bool)) (found bool, raw []byte, err error) {
 	var buf [8]byte

@@ -48,7 +48,7 @@ func TestConcurrentReaders(t *testing.T) {
 				}
 			})
 		}
-		for range 300 {
+		for range 120 {
 			w.step()
 		}
 		close(stop)
@@ -164,9 +164,10 @@ func byteKeyOf(k int) []byte {
 func (w *writer) read(k int) (onDisk, ok bool) {
 	var got int64
 	f := func(s int32, previous bool) {
-		got = w.c.cur[s]
 		if previous {
-			got = w.c.prev[s]
+			got = w.c.prev[s] // the current one is being changed
+		} else {
+			got = w.c.cur[s]
 		}
 	}
 	before := w.published.Load()

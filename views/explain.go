@@ -48,3 +48,19 @@ func describeState(op *operators.Aggregate) string {
 	}
 	return b.String()
 }
+
+// Sizes returns how many groups the view keeps in memory, how many different rows it has rejected, and the
+// bytes in memory. It is the committer's.
+func (v *View) Sizes() (groups, rejects, bytes int64) {
+	for _, st := range v.stages {
+		s := st.op.State()
+		groups += int64(s.Groups)
+		bytes += s.Bytes
+	}
+	if v.rejects != nil {
+		s := v.rejects.State()
+		rejects = int64(s.Groups)
+		bytes += s.Bytes
+	}
+	return groups, rejects, bytes
+}

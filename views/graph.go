@@ -282,7 +282,7 @@ func (g *Graph) begin(commit uint64, id uint32) (*Table, error) {
 func (g *Graph) Caches() []operators.Cache {
 	var out []operators.Cache
 	for _, t := range g.tables {
-		out = append(out, t.caches()...)
+		out = append(out, t.Caches()...)
 	}
 	for _, v := range g.views {
 		for _, op := range v.operators() {

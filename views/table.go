@@ -68,8 +68,8 @@ func (t *Table) publish() {
 	t.commit = 0
 }
 
-// caches returns what checkpoints and eviction go through.
-func (t *Table) caches() []operators.Cache {
+// Caches returns what checkpoints and eviction go through.
+func (t *Table) Caches() []operators.Cache {
 	if t.index == nil {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"math"
 	"strconv"
 
 	"tidemill/state/column"
@@ -109,7 +110,15 @@ func castBoolToText(k *kcall) {
 
 func castDoubleToText(k *kcall) {
 	x := viewAs[float64](&k.args[0])
-	outText(k, func(i int, b []byte) []byte { return append(b, doubleText(x[i], 64)...) })
+	outText(k, func(i int, b []byte) []byte {
+		// From 2^53 on there are shortest digits half way to a neighbour, which Go takes and
+		// DuckDB does not.
+		if a := math.Abs(x[i]); a >= 1<<53 && !math.IsInf(a, 0) {
+			k.leave(i)
+			return b
+		}
+		return append(b, doubleText(x[i], 64)...)
+	})
 }
 
 func castHugeToText(k *kcall) {

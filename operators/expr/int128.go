@@ -72,7 +72,7 @@ func (a int128) sub(b int128) (int128, bool) {
 	return r, (a.Hi^b.Hi)&(a.Hi^r.Hi) >= 0
 }
 
-// mul returns the product and whether it fits.
+// mul returns the product and whether it fits; as in DuckDB the least value does not.
 func (a int128) mul(b int128) (int128, bool) {
 	if a.Hi == int64(a.Lo)>>63 && b.Hi == int64(b.Lo)>>63 {
 		return mul64(int64(a.Lo), int64(b.Lo)), true
@@ -91,7 +91,7 @@ func (a int128) mul(b int128) (int128, bool) {
 	over |= c1 | c2
 	r := int128{lo, int64(hi)}
 	if neg {
-		return r.neg(), over == 0 && (r.Hi >= 0 || r == minInt128)
+		return r.neg(), over == 0 && r.Hi >= 0
 	}
 	return r, over == 0 && r.Hi >= 0
 }

@@ -166,7 +166,7 @@ func TestHugeInt(t *testing.T) {
 				continue
 			}
 			want := f(new(big.Int), bigOf(x[i]), bigOf(y[i]))
-			fits := want.BitLen() <= 127 || want.Cmp(new(big.Int).Neg(new(big.Int).Lsh(big.NewInt(1), 127))) == 0
+			fits := want.BitLen() <= 127 || op != "*" && want.Cmp(new(big.Int).Neg(new(big.Int).Lsh(big.NewInt(1), 127))) == 0
 			if failed[int32(i)] == fits || fits && int128Of(want) != column.Values[column.Int128](&c)[i] {
 				t.Fatalf("%s %s %s: want %s, fits %v", bigOf(x[i]), op, bigOf(y[i]), want, fits)
 			}

@@ -203,6 +203,17 @@ var truncations = map[string]func(t instant) instant{
 	"millennium":   func(t instant) instant { y, _, _ := civil(t.day); return instant{day: daysOf(y/1000*1000, 1, 1)} },
 }
 
+// truncFails reports whether a truncation can leave the range of TIMESTAMP, which begins at a
+// midnight: units up to a day cannot.
+func truncFails(e *Expr) bool {
+	name, _ := constantText(e.Args[0])
+	switch strings.TrimSuffix(name, "s") {
+	case "microsecond", "millisecond", "second", "minute", "hour", "day":
+		return e.Args[1].Type.Kind != column.Timestamp
+	}
+	return true
+}
+
 func truncKernel(e *Expr) kernelFunc {
 	name, _ := constantText(e.Args[0])
 	switch name {
@@ -274,7 +285,7 @@ func temporal() []native {
 					}
 					return nil
 				}},
-			native{name: "date_trunc", args: []column.Kind{column.Varchar, k}, ret: column.Timestamp, prepare: truncKernel, fallible: always},
+			native{name: "date_trunc", args: []column.Kind{column.Varchar, k}, ret: column.Timestamp, prepare: truncKernel, fallible: truncFails},
 			native{name: "epoch", args: one, ret: column.Double, fn: epochSeconds},
 		)
 	}

@@ -69,9 +69,9 @@ func sniff(body []byte) (bodyForm, error) {
 	if b := bytes.TrimLeft(body, " \t\r\n"); len(b) > 0 && (b[0] == '{' || b[0] == '[') {
 		return formJSON, nil
 	}
-	return 0, &Problem{Status: http.StatusUnsupportedMediaType, Slug: "unknown-type", SQLState: "0A000",
-		Detail: "the body has no Content-Type, and is neither JSON nor an Arrow stream by its first bytes",
-		Hint:   "send application/x-ndjson, application/json (an array of objects) or " + typeArrow}
+	return 0, &Problem{Status: http.StatusBadRequest, Slug: "bad-body", SQLState: "22P02", Placed: true,
+		Detail: "the body is neither JSON nor an Arrow stream by its first bytes",
+		Hint:   "send NDJSON, a JSON array of objects or an Arrow IPC stream"}
 }
 
 // appendTo is an append before its rows are known.
@@ -101,7 +101,7 @@ func (s *Server) append(c *call, escaped string) error {
 	if c.r.ContentLength > s.opts.MaxBodyBytes {
 		return tooLarge(s.opts.MaxBodyBytes)
 	}
-	release, err := s.admit(c)
+	release, err := s.admit(c, a.encoding)
 	if err != nil {
 		return err
 	}
@@ -176,19 +176,23 @@ var gone = func() context.Context {
 	return ctx
 }()
 
-// admit reserves memory for the body: twice its length, since its columns live beside it.
-func (s *Server) admit(c *call) (func(), error) {
-	n := c.r.ContentLength
-	if n < 0 {
+// admit reserves memory for the body: twice its length, since its columns live beside it, and more for a
+// compressed one, whose real size shows only when the memory is already used.
+func (s *Server) admit(c *call, encoding string) (func(), error) {
+	n := 2 * c.r.ContentLength
+	switch {
+	case n < 0:
 		n = s.opts.MaxBodyBytes / 4 // not known beforehand
+	case encoding != "":
+		n = min(10*n, 2*s.opts.MaxBodyBytes)
 	}
-	release, err := s.engine.Admit(gone, 2*n)
+	release, err := s.engine.Admit(gone, n)
 	if !errors.Is(err, runtime.ErrBusy) {
 		return release, err
 	}
 	ctx, cancel := context.WithTimeout(c.r.Context(), s.opts.AdmitWait)
 	defer cancel()
-	return s.engine.Admit(ctx, 2*n)
+	return s.engine.Admit(ctx, n)
 }
 
 // appendBody reads, decodes and appends the body.

@@ -78,6 +78,12 @@ func (r *arrowRows) next(dst []byte) ([]byte, error) {
 	return r.out.b, nil
 }
 
+func (r *arrowRows) close() {
+	if r.table != nil {
+		r.table.Release()
+	}
+}
+
 func (r *arrowRows) end(dst []byte) ([]byte, error) {
 	r.out.b = dst
 	err := r.writer.Close()

@@ -70,7 +70,7 @@ var sentinels = []struct {
 		Hint: "nothing of it was applied: send it again for the table as it is now"}},
 	{runtime.ErrSeqReused, Problem{Status: http.StatusConflict, Slug: "seq-reused", SQLState: "23505",
 		Hint: "a repeat must have the same body; new rows need the next seq"}},
-	{decode.ErrTooLarge, Problem{Status: http.StatusRequestEntityTooLarge, Slug: "too-large", SQLState: "54000", Hint: "send it in several requests"}},
+	{decode.ErrTooLarge, Problem{Status: http.StatusRequestEntityTooLarge, Slug: "too-large", SQLState: "54000", Hint: "send it in several requests, or compress it less"}},
 	{decode.ErrEncoding, Problem{Status: http.StatusUnsupportedMediaType, Slug: "unknown-encoding", SQLState: "0A000", Hint: "send gzip, zstd or no Content-Encoding"}},
 	{decode.ErrCorrupt, Problem{Status: http.StatusBadRequest, Slug: "bad-body", SQLState: "22P03", Hint: "compress the body again"}},
 	{catalog.ErrUnknownRelation, Problem{Status: http.StatusNotFound, Slug: "unknown-relation", SQLState: "42P01", Hint: "GET /stats lists the relations"}},
@@ -153,8 +153,11 @@ func bodyProblem(err error) *Problem {
 	if e, ok := errors.AsType[*decode.RowError](err); ok {
 		p := &Problem{Status: http.StatusBadRequest, Slug: "bad-row", SQLState: "22P02", Row: e.Row, Column: e.Column, Value: e.Value,
 			Position: e.Offset, Placed: e.Offset >= 0, Hint: "nothing of the body was applied: correct the row and send it again"}
-		if strings.Contains(e.Reason, "NOT NULL") {
+		switch {
+		case strings.Contains(e.Reason, "NOT NULL"):
 			p.SQLState = "23502"
+		case strings.Contains(e.Reason, "no such column"):
+			p.SQLState = "42703"
 		}
 		return p
 	}
@@ -163,8 +166,15 @@ func bodyProblem(err error) *Problem {
 			Hint: "nothing of the body was applied: send an Arrow IPC stream, or name another Content-Type"}
 	}
 	if e, ok := errors.AsType[*decode.SchemaError](err); ok {
-		return &Problem{Status: http.StatusBadRequest, Slug: "bad-schema", SQLState: "42804", Column: e.Column,
+		p := &Problem{Status: http.StatusBadRequest, Slug: "bad-schema", SQLState: "42804", Column: e.Column,
 			Hint: "nothing of the body was applied: cast the column before sending it"}
+		switch {
+		case e.Table == "":
+			p.SQLState, p.Hint = "42703", "nothing of the body was applied: leave the column out, or add it to the table"
+		case e.Arrow == "":
+			p.SQLState, p.Hint = "23502", "nothing of the body was applied: send the column too"
+		}
+		return p
 	}
 	return nil
 }
@@ -221,6 +231,9 @@ func sqlProblem(e *duck.SQLError) *Problem {
 	p := &Problem{Status: http.StatusBadRequest, Slug: "bad-sql", SQLState: e.SQLState, Detail: e.Message, Hint: e.Hint}
 	if k, ok := sqlStatuses[e.SQLState]; ok {
 		p.Status, p.Slug, p.RetryAfter = k.status, k.slug, k.retry
+	}
+	if p.Slug == "unknown-relation" && (p.Hint == "" || strings.Contains(p.Hint, "\"pg_") || strings.Contains(p.Hint, "duckdb_")) {
+		p.Hint = "GET /stats lists the relations" // DuckDB's guess was one of its own
 	}
 	if e.Kind == "Internal" || e.Kind == "Fatal" {
 		p.Status, p.Slug = http.StatusInternalServerError, "internal"

@@ -80,3 +80,12 @@ func (f *fakeEngine) fail(err error) {
 	defer f.mu.Unlock()
 	f.err = err
 }
+
+// blockingAppend says that it has been entered and waits to be let go.
+func blockingAppend(entered, leave chan struct{}) func(context.Context, runtime.AppendRequest) (runtime.AppendResult, error) {
+	return func(_ context.Context, req runtime.AppendRequest) (runtime.AppendResult, error) {
+		close(entered)
+		<-leave
+		return runtime.AppendResult{Commit: 8, Accepted: req.N}, nil
+	}
+}

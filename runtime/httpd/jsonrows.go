@@ -12,6 +12,7 @@ type rowSource interface {
 	load() (int, error)
 	// value appends a value of the batch as JSON.
 	value(dst []byte, col, row int) []byte
+	close()
 }
 
 // jsonRows writes rows as a JSON array of objects, or as an object a line.
@@ -88,6 +89,8 @@ func (j *jsonRows) next(dst []byte) ([]byte, error) {
 	}
 	return dst, nil
 }
+
+func (j *jsonRows) close() { j.source.close() }
 
 func (j *jsonRows) end(dst []byte) ([]byte, error) {
 	switch {

@@ -26,13 +26,12 @@ func (s *Server) lookup(c *call, escaped string) error {
 		return badRequest("the path names no relation or no key", "ask for /lookup/{relation}/{key}")
 	}
 	if strings.IndexByte(key, '/') >= 0 {
-		return badRequest("the key has a slash", "write it as %%2F")
+		return badRequest("the key has a slash", "write it as %2F")
 	}
 	if c.r.URL.RawQuery != "" {
-		if p := (params{rest: c.r.URL.RawQuery}); true {
-			if _, _, _, err := p.next(); err != nil {
-				return err
-			}
+		p := params{rest: c.r.URL.RawQuery}
+		if _, _, _, err := p.next(); err != nil {
+			return err
 		}
 	}
 	relation, err := unescapePath(relation)
@@ -58,7 +57,8 @@ func (s *Server) lookup(c *call, escaped string) error {
 	}
 	b := appendRow(scratch.answer[:0], fields, cols)
 	scratch.answer = b[:0]
-	c.w.Header()["Content-Type"] = typeJSON
+	h := c.w.Header()
+	h["Content-Type"], h["Cache-Control"] = typeJSON, noStore
 	_, _ = c.w.Write(b) // net/http keeps a copy, or has sent it
 	return nil
 }

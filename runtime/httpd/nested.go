@@ -1,7 +1,10 @@
 package httpd
 
 import (
+	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -15,6 +18,7 @@ import (
 // decimals to strings and fail on NaN.
 type nestedSource struct {
 	rows   *duck.Rows
+	batch  arrow.RecordBatch // that values read, released when the next comes; nil before the first
 	values []jsonValue
 }
 
@@ -22,26 +26,36 @@ type nestedSource struct {
 type jsonValue func(dst []byte, i int) []byte
 
 func (q *nestedSource) load() (int, error) {
+	q.close()
 	rec, err := q.rows.NextArrow()
 	if err != nil {
 		return 0, err
 	}
-	// The closures of the batch before are dropped with it: nothing here is released, since the batch's
-	// memory is its own and finalizers free it.
-	defer rec.Release()
-	q.values = q.values[:0]
+	q.batch, q.values = rec, q.values[:0]
 	for i := range int(rec.NumCols()) {
 		q.values = append(q.values, jsonOf(rec.Column(i), rec.Schema().Field(i).Metadata))
 	}
 	return int(rec.NumRows()), nil
 }
 
+func (q *nestedSource) close() {
+	if q.batch != nil {
+		q.batch.Release()
+		q.batch = nil
+	}
+}
+
 func (q *nestedSource) value(dst []byte, col, row int) []byte { return q.values[col](dst, row) }
 
 // jsonOf returns how the values of an array are written: a LIST or ARRAY as an array, a STRUCT as an object,
-// a MAP as an object when its keys are plain and as an array of {"key","value"} otherwise, a UNION as the
-// value that it holds. What has no form of its own is the text that arrow-go has for it.
+// a MAP as an object when its keys are plain and as an array of {"key","value"} otherwise. What has
+// no form of its own is the text that arrow-go has for it.
 func jsonOf(a arrow.Array, meta arrow.Metadata) jsonValue {
+	if d, ok := a.DataType().(*arrow.Decimal128Type); ok && d.Scale == 0 { // a HUGEINT may have a digit more
+		if c, err := column.FromArrow(a, column.T(column.HugeInt)); err == nil {
+			return func(dst []byte, i int) []byte { return column.AppendJSON(dst, &c, i) }
+		}
+	}
 	if t, err := column.FromArrowType(a.DataType(), meta); err == nil {
 		if c, err := column.FromArrow(a, t); err == nil {
 			return func(dst []byte, i int) []byte { return column.AppendJSON(dst, &c, i) }
@@ -65,8 +79,6 @@ func jsonOf(a arrow.Array, meta arrow.Metadata) jsonValue {
 		})
 	case *array.Struct:
 		return orNull(a, jsonStruct(a))
-	case array.Union:
-		return jsonUnion(a)
 	}
 	return orNull(a, func(dst []byte, i int) []byte { return column.AppendJSONString(dst, []byte(a.ValueStr(i))) })
 }
@@ -145,17 +157,41 @@ func mapKey(a arrow.Array) (jsonValue, bool) {
 	}, true
 }
 
-func jsonUnion(a array.Union) jsonValue {
-	children := make([]jsonValue, a.NumFields())
-	for k := range children {
-		children[k] = jsonOf(a.Field(k), arrow.Metadata{})
-	}
-	dense, _ := a.(*array.DenseUnion)
-	return func(dst []byte, i int) []byte {
-		child := children[a.ChildID(i)]
-		if dense != nil {
-			i = int(dense.ValueOffset(i))
+// refusedTypes are those whose Arrow form loses something: UHUGEINT comes as a signed decimal, TIMETZ
+// without its zone, BIT and BIGNUM as DuckDB's own bytes, and a UNION does not tell what is in it.
+var refusedTypes = []string{"UHUGEINT", "TIME WITH TIME ZONE", "TIMETZ", "BIT", "BIGNUM", "VARINT", "VARIANT", "UNION", "GEOMETRY", "TYPE"}
+
+// exactType says whether the values of a type of DuckDB's can be answered without loss.
+func exactType(sqlType string) bool {
+	rest := sqlType
+	for rest != "" {
+		if rest[0] == '"' { // the name of a STRUCT's field, quotes in it doubled
+			end := strings.IndexByte(rest[1:], '"')
+			if end < 0 {
+				return false
+			}
+			rest = rest[end+2:]
+			continue
 		}
-		return child(dst, i)
+		word := rest
+		if i := strings.IndexAny(rest, "\",()[]"); i >= 0 {
+			word = rest[:i]
+		}
+		if slices.Contains(refusedTypes, strings.TrimSpace(word)) {
+			return false
+		}
+		rest = rest[max(len(word), 1):]
 	}
+	return true
+}
+
+// checkTypes refuses results that no format can hold.
+func checkTypes(fields []duck.ResultField) error {
+	for _, f := range fields {
+		if !f.Type.Valid() && !exactType(f.SQLType) {
+			return &Problem{Status: http.StatusBadRequest, Slug: "unsupported-type", SQLState: "0A000", Column: f.Name,
+				Detail: "column " + f.Name + " has type " + f.SQLType + ", whose values cannot be answered exactly", Hint: "cast it to VARCHAR or to another type"}
+		}
+	}
+	return nil
 }

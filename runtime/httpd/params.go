@@ -40,7 +40,11 @@ func (p *params) next(known ...string) (name int, value string, ok bool, err err
 			p.seen |= 1 << i
 			return i, val, true, nil
 		}
-		return 0, "", false, badRequest("unknown parameter %q", "this call knows: "+strings.Join(known, ", "), cut(key))
+		hint := "this call takes none"
+		if len(known) > 0 {
+			hint = "this call knows: " + strings.Join(known, ", ")
+		}
+		return 0, "", false, badRequest("unknown parameter %q", hint, cut(key))
 	}
 	return 0, "", false, nil
 }

@@ -90,11 +90,12 @@ func (s *Server) refuse(c *call, err error) {
 		s.opts.Logger.Warn("request refused", "method", c.r.Method, "path", c.r.URL.Path, "status", p.Status, "error", err)
 	}
 	control := http.NewResponseController(c.w)
-	_ = control.SetWriteDeadline(time.Now().Add(s.opts.Patience))
+	now := time.Now()
 	if c.r.ContentLength != 0 {
 		// net/http reads what is left of a body before it answers; not for longer than this.
-		_ = control.SetReadDeadline(time.Now().Add(s.opts.Patience))
+		_ = control.SetReadDeadline(now.Add(s.opts.Patience))
 	}
+	_ = control.SetWriteDeadline(now.Add(2 * s.opts.Patience))
 	h := c.w.Header()
 	clear(h) // of what the call had in mind to answer
 	h["Content-Type"] = typeProblem
@@ -134,9 +135,9 @@ func wrongMethod(method, allow string) error {
 		Detail: "this path does not take " + cut(method), Hint: hint}
 }
 
-func crossOrigin(err error) error {
-	return &Problem{Status: http.StatusForbidden, Slug: "cross-origin", SQLState: "42501", Detail: err.Error(),
-		Hint: "pages of other origins may not change anything here"}
+func crossOrigin() error {
+	return &Problem{Status: http.StatusForbidden, Slug: "cross-origin", SQLState: "42501",
+		Detail: "a browser sent this for a page of another origin", Hint: "such pages may not change anything here"}
 }
 
 var errPanicked = &Problem{Status: http.StatusInternalServerError, Slug: "internal", SQLState: "XX000",

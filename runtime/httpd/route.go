@@ -88,8 +88,8 @@ func (s *Server) dispatch(c *call, path string) error {
 		return wrongMethod(c.r.Method, "GET, HEAD")
 	}
 	if post {
-		if err := s.origins.Check(c.r); err != nil {
-			return crossOrigin(err)
+		if s.origins.Check(c.r) != nil {
+			return crossOrigin()
 		}
 	}
 	switch c.route {

@@ -139,6 +139,9 @@ func sqlOfJSON(body []byte) (string, error) {
 			err = errors.New("text follows the object")
 		}
 	}
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		err = fmt.Errorf("a %s stands where text is wanted", e.Value)
+	}
 	if err == nil && req.SQL == nil {
 		err = errors.New(`there is no "sql"`)
 	}

@@ -18,6 +18,8 @@ type rowStream interface {
 	next(dst []byte) ([]byte, error)
 	// end appends what follows the last batch.
 	end(dst []byte) ([]byte, error)
+	// close releases what is held; the caller closes the answer's rows afterwards.
+	close()
 }
 
 // answer writes what a statement gave. Until it has something to send, errors are returned and c.started
@@ -30,6 +32,7 @@ func (s *Server) answer(c *call, a *runtime.Answer, f format) error {
 	if err != nil {
 		return err
 	}
+	defer rows.close()
 	buf := getBuffer()
 	defer putBuffer(buf)
 	b, err := rows.next(*buf)
@@ -56,6 +59,11 @@ func (s *Server) answer(c *call, a *runtime.Answer, f format) error {
 // newRowStream chooses the encoding. Results with columns of types that package column lacks (LIST, STRUCT)
 // come as Arrow batches.
 func newRowStream(a *runtime.Answer, f format) (rowStream, error) {
+	if a.Rows != nil {
+		if err := checkTypes(a.Rows.Fields()); err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case f == formatArrow:
 		return newArrowRows(a)
@@ -100,6 +108,8 @@ func (t *tableSource) load() (int, error) {
 	return t.n, nil
 }
 
+func (t *tableSource) close() {}
+
 // columnSource gives a query's rows.
 type columnSource struct {
 	rows *duck.Rows
@@ -110,6 +120,8 @@ func (q *columnSource) load() (n int, err error) {
 	q.batch, n, err = q.rows.NextColumns()
 	return n, err
 }
+
+func (q *columnSource) close() {}
 
 // batch is rows as columns.
 type batch []column.Column

@@ -115,6 +115,12 @@ func (v *Evaluator) open() error {
 		in.close()
 		return err
 	}
+	// The optimiser shares and folds what can fail out of TRY, and drops errors that we must see.
+	if err := v.conn.exec("PRAGMA disable_optimizer"); err != nil {
+		v.conn.close()
+		in.close()
+		return err
+	}
 	v.in = in
 	return nil
 }
