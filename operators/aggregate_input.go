@@ -15,7 +15,7 @@ type evaluated struct {
 
 func (a *Aggregate) eval(b *zset.Batch) (ev evaluated, all *expr.RowErrors, err error) {
 	run := func(p *expr.Program) (column.Column, error) {
-		c, errs, err := p.Eval(b.Cols, b.N)
+		c, errs, err := p.EvalScratch(b.Cols, b.N) // each program has its own buffers
 		all = mergeErrors(all, errs)
 		return c, err
 	}

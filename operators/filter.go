@@ -44,11 +44,11 @@ func (f *Filter) Apply(b *zset.Batch, rejects *Rejects) (*zset.Batch, error) {
 		if b == nil {
 			return nil, nil
 		}
-		v, _, err := c.Eval(b.Cols, b.N)
+		sel, _, err := c.Select(b.Cols, b.N)
 		if err != nil {
 			return nil, err
 		}
-		b = keepTrue(b, &v)
+		b = gatherAll(b, sel)
 	}
 	if b == nil || f.safe == len(f.conjuncts) {
 		return b, nil
@@ -88,11 +88,6 @@ func (f *Filter) Apply(b *zset.Batch, rejects *Rejects) (*zset.Batch, error) {
 		sel = append(sel, int32(i))
 	}
 	return gatherAll(b, sel), nil
-}
-
-// keepTrue returns the rows of b where v is true, nil when there are none.
-func keepTrue(b *zset.Batch, v *column.Column) *zset.Batch {
-	return gatherAll(b, expr.SelectTrue(*v))
 }
 
 // gatherAll is b.Gather, without a copy when sel is all rows.

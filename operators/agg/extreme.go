@@ -19,6 +19,7 @@ type extreme struct {
 	trace             Trace
 	enc               *rowkey.Encoder
 	buf               []byte
+	lost              []int32 // slots of the batch whose extreme value has no row left
 }
 
 func newExtreme(arg column.Type, max bool, trace Trace) *extreme {
@@ -56,9 +57,15 @@ func (e *extreme) Add(slots []int32, arg *column.Column, w []int64) error {
 			return err
 		}
 	}
-	return nil
+	return e.settle()
 }
 
+// add adds a value to the trace. When it was the extreme one and has no row left, it stays until settle
+// looks for the next: once a batch, because the trace steps over every value retracted before.
+//
+// Within a commit a retraction may come first, so that the trace has a value with a negative weight, and
+// settle may find that. It is then the extreme one until its rows come, which lose or confirm it: no
+// value with rows is beyond it.
 func (e *extreme) add(s int32, value []byte, w int64) error {
 	before, after, err := e.trace.Add(s, value, w)
 	if err != nil {
@@ -66,24 +73,36 @@ func (e *extreme) add(s int32, value []byte, w int64) error {
 	}
 	cur := e.cur[s]
 	switch {
-	case before <= 0 && after > 0:
-		if cur == "" || (string(value) > cur) == e.max && string(value) != cur {
-			e.cur[s] = string(value)
+	case after <= 0:
+		if string(value) == cur {
+			e.lost = append(e.lost, s)
 		}
-	case before > 0 && after <= 0 && string(value) == cur:
-		find := e.trace.First
-		if e.max {
-			find = e.trace.Last
+	case before <= 0 && (cur == "" || (string(value) > cur) == e.max && string(value) != cur):
+		e.cur[s] = string(value)
+	}
+	return nil
+}
+
+// settle ends a batch: it finds the extreme values of the slots that lost theirs.
+func (e *extreme) settle() error {
+	find := e.trace.First
+	if e.max {
+		find = e.trace.Last
+	}
+	for i, s := range e.lost {
+		if i > 0 && s == e.lost[i-1] {
+			continue
 		}
-		next, ok, err := find(s)
+		value, ok, err := find(s)
 		if err != nil {
 			return err
 		}
 		e.cur[s] = ""
 		if ok {
-			e.cur[s] = string(next)
+			e.cur[s] = string(value)
 		}
 	}
+	e.lost = e.lost[:0]
 	return nil
 }
 
@@ -127,7 +146,7 @@ func (d *Identity) AddRows(slots []int32, cols []column.Column, w []int64) error
 			return err
 		}
 	}
-	return nil
+	return d.settle()
 }
 
 // Columns returns the group columns of slots.

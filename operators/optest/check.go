@@ -72,6 +72,7 @@ func (p *play) lookups(k Keyed, want *zset.Batch) {
 	here := map[string]bool{}
 	if want != nil {
 		enc := keyEncoder(want.Cols[:p.c.Keys])
+		p.types = enc.Types()
 		for i := range want.N {
 			cols := rowOf(want.Cols, i)
 			key := string(enc.AppendKey(nil, cols[:p.c.Keys], 0))
@@ -97,17 +98,11 @@ func (p *play) absent(k Keyed, here map[string]bool) {
 		}
 		p.noRow(k, cols)
 	}
-	for _, cols := range p.keys {
-		for range absentKeys {
-			random := make([]column.Column, len(cols))
-			for i := range cols {
-				random[i] = columntest.Random(p.rand, cols[i].Type, 1)
-			}
-			if !here[string(keyEncoder(random).AppendKey(nil, random, 0))] {
-				p.noRow(k, random)
-			}
+	for range absentKeys {
+		random := columntest.Columns(p.rand, p.types, 1)
+		if p.types != nil && !here[string(keyEncoder(random).AppendKey(nil, random, 0))] {
+			p.noRow(k, random)
 		}
-		break
 	}
 }
 

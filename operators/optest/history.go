@@ -22,7 +22,7 @@ const (
 // within one a retraction may come first. One commit is empty, one retracts everything.
 func generate(r *rand.Rand, inputs []Input, many bool) history {
 	h := make(history, commits)
-	for i, in := range inputs {
+	for _, in := range inputs {
 		pool := in.pool(r, many)
 		live := make([]int64, pool.N)
 		for c := range h {

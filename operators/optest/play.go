@@ -76,6 +76,7 @@ type play struct {
 	in       []zsettest.Integral
 	out, bad zsettest.Integral
 	keys     map[string][]column.Column // that ever had a row
+	types    []column.Type              // of the key, once there was a row
 }
 
 func (p *play) run(h history) string {

@@ -75,4 +75,5 @@ func (v *view) comparison() string {
 }
 
 // rejectsComparison does it for the rows that numbers could not use.
-const rejectsComparison = `SELECT 'numbers$rejects', 0, 0, (SELECT coalesce(sum("count"), 0) FROM "numbers$rejects") - (SELECT count(*) FROM events WHERE TRY_CAST(txt AS BIGINT) IS NULL)`
+const rejectsComparison = `SELECT 'numbers$rejects' AS name, (SELECT coalesce(sum(n), 0)::BIGINT FROM "numbers$rejects") - ` +
+	`(SELECT count(*) FROM events WHERE TRY_CAST(txt AS BIGINT) IS NULL) AS surplus, 0 AS missing, (SELECT count(*) FROM "numbers$rejects") AS n`

@@ -7,6 +7,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"tidemill/views/catalog"
 )
 
 // metrics counts requests. What a request adds to is found by index: looking labels up would cost it more
@@ -133,12 +135,9 @@ func (e *engineCollector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(memoryDesc, prometheus.GaugeValue, float64(v), part)
 	}
 	for _, r := range st.Relations {
-		values := map[string]int64{"bytes": r.Bytes, "rejects": r.Rejects}
-		if r.Kind == "table" {
-			values["rows"], values["rejects"] = r.Rows, 0
-			delete(values, "rejects")
-		} else {
-			values["groups"] = r.Groups
+		values := map[string]int64{"bytes": r.Bytes, "groups": r.Groups, "rejects": r.Rejects}
+		if r.Kind == string(catalog.Table) {
+			values = map[string]int64{"bytes": r.Bytes, "rows": r.Rows}
 		}
 		for what, v := range values {
 			ch <- prometheus.MustNewConstMetric(relationDescs[what], prometheus.GaugeValue, float64(v), r.Name, r.Kind)

@@ -197,7 +197,7 @@ func TestAnswerBreaksOff(t *testing.T) {
 	e := newFake(t)
 	e.execute = duckRows(t)
 	_, addr := serve(t, e, Options{})
-	sql := "SELECT CASE WHEN i < 100000 THEN i ELSE error('boom' || i)::BIGINT END AS x FROM range(1000000) r(i)"
+	sql := "SELECT CASE WHEN i < 2900000 THEN i ELSE error('boom' || i)::BIGINT END AS x FROM range(3000000) r(i)"
 	for _, f := range []string{"json", "ndjson", "arrow"} {
 		res, err := http.Post("http://"+addr+"/sql?format="+f, "", strings.NewReader(sql))
 		if err != nil {
@@ -251,7 +251,9 @@ func TestPressure(t *testing.T) {
 	}
 	e.admit = nil
 	for err, status := range map[error]int{runtime.ErrDiskFull: 507, runtime.ErrClosed: 503, &runtime.FailedError{Cause: os.ErrInvalid}: 503, runtime.ErrSchemaChanged: 409} {
-		e.append = func(context.Context, runtime.AppendRequest) (runtime.AppendResult, error) { return runtime.AppendResult{}, err }
+		e.append = func(context.Context, runtime.AppendRequest) (runtime.AppendResult, error) {
+			return runtime.AppendResult{}, err
+		}
 		if res := post(); res.StatusCode != status {
 			t.Errorf("%v: %d", err, res.StatusCode)
 		}

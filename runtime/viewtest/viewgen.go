@@ -1,0 +1,280 @@
+package viewtest
+
+import (
+	"fmt"
+	"strings"
+
+	"tidemill/state/column"
+)
+
+// relation is a table or an accepted view, as the generator knows it.
+type relation struct {
+	name  string
+	cols  []col
+	depth int // views under it; 0 for a table
+	table *table
+	view  *view
+}
+
+// view is a definition.
+type view struct {
+	Name  string
+	Block *block
+	reads []string
+	cols  []col
+	depth int
+	// lookup is the outputs that show the group columns, in their order, when all of them are shown.
+	lookup []int
+}
+
+// newView makes a view over some relations.
+func (w *world) newView() *view {
+	v := &view{Name: fmt.Sprintf("v%d", w.nextID())}
+	var pool []*relation
+	for _, r := range w.relations() {
+		if r.depth < 4 {
+			pool = append(pool, r)
+		}
+	}
+	w.safe = w.r.IntN(2) == 0
+	v.Block, v.cols = w.newBlock(v, pool, 0)
+	if b := v.Block; b.Grouped && !b.Distinct && len(b.Groups) > 0 {
+		for g := range b.Groups {
+			for i, o := range b.Outs {
+				if o.sql == groupName(g) {
+					v.lookup = append(v.lookup, i)
+					break
+				}
+			}
+		}
+		if len(v.lookup) != len(b.Groups) {
+			v.lookup = nil
+		}
+	}
+	return v
+}
+
+func (w *world) newBlock(v *view, pool []*relation, nested int) (*block, []col) {
+	b := &block{}
+	scope := w.newSource(v, b, pool, nested)
+	g := &generator{r: w.r, scope: scope, safe: w.safe || nested > 0}
+	for range w.r.IntN(3) {
+		b.Where = append(b.Where, g.any(column.T(column.Bool), 2))
+	}
+	kind := w.r.IntN(10)
+	if kind < 6 {
+		scope = w.group(b, g)
+		g = &generator{r: w.r, scope: scope, safe: g.safe}
+		if w.r.IntN(4) == 0 {
+			b.Having = append(b.Having, g.any(column.T(column.Bool), 1))
+		}
+	} else if kind == 6 {
+		b.Distinct = true
+	}
+	return b, w.outputs(b, g)
+}
+
+// newSource chooses what the block reads.
+func (w *world) newSource(v *view, b *block, pool []*relation, nested int) []col {
+	if nested < 2 && w.r.IntN(5) == 0 {
+		in, cols := w.newBlock(v, pool, nested+1)
+		b.From, b.CTE = []source{{Block: in}}, w.r.IntN(2) == 0
+		return cols
+	}
+	rel := pick(w.r, pool)
+	if w.r.IntN(2) == 0 { // chains are what matters
+		for range 3 {
+			if r := pick(w.r, pool); r.depth > rel.depth {
+				rel = r
+			}
+		}
+	}
+	v.read(rel)
+	b.From = []source{{Relation: rel.name}}
+	cols := rel.cols
+	if w.r.IntN(6) == 0 {
+		for _, other := range pool {
+			if sameTypes(cols, other.cols) && w.r.IntN(2) == 0 {
+				v.read(other)
+				b.From = append(b.From, source{Relation: other.name})
+				cols = append([]col{}, cols...)
+				for i := range cols {
+					cols[i].exact = cols[i].exact && other.cols[i].exact
+					cols[i].loose = max(cols[i].loose, other.cols[i].loose)
+				}
+				break
+			}
+		}
+	}
+	return cols
+}
+
+func (v *view) read(r *relation) {
+	v.reads = append(v.reads, r.name)
+	v.depth = max(v.depth, r.depth+1)
+}
+
+func sameTypes(a, b []col) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i].typ != b[i].typ {
+			return false
+		}
+	}
+	return true
+}
+
+// group makes GROUP BY and aggregates, and returns the columns that follow.
+func (w *world) group(b *block, g *generator) []col {
+	b.Grouped = true
+	var out []col
+	for range pick(w.r, []int{0, 1, 1, 1, 2, 3}) {
+		e := w.key(g)
+		dup := false
+		for _, o := range b.Groups {
+			dup = dup || o.sql == e.sql
+		}
+		if dup || strings.HasPrefix(e.sql, "CAST(NULL") {
+			continue
+		}
+		out = append(out, col{name: groupName(len(b.Groups)), typ: e.typ, exact: e.exact, loose: groupLooseness(e.typ)})
+		b.Groups = append(b.Groups, e)
+	}
+	for range 1 + w.r.IntN(3) {
+		a := w.aggregate(g)
+		out = append(out, col{name: aggName(len(b.Aggs)), typ: a.typ, exact: a.exact, loose: a.loose})
+		b.Aggs = append(b.Aggs, a)
+	}
+	return out
+}
+
+// key is an expression to group by: a column most of the time.
+func (w *world) key(g *generator) expression {
+	for range 5 {
+		if len(g.scope) == 0 || w.r.IntN(3) == 0 {
+			break
+		}
+		if c := pick(w.r, g.scope); c.loose == strict && c.typ.Kind != column.Interval {
+			return expression{sql: c.name, typ: c.typ, exact: c.exact}
+		}
+	}
+	t := someType(w.r)
+	if t.Kind == column.Interval {
+		t = column.T(column.Bool)
+	}
+	e := g.any(t, 1)
+	for range 3 {
+		if strings.ContainsAny(e.sql, "c$") {
+			break
+		}
+		e = g.any(t, 2)
+	}
+	return e
+}
+
+func (w *world) aggregate(g *generator) aggregate {
+	a := aggregate{}
+	big, double, huge := column.T(column.Int64), column.T(column.Double), column.T(column.HugeInt)
+	arg := func(t column.Type, depth int) expression { return g.any(t, depth) }
+	var e expression
+	switch w.r.IntN(8) {
+	case 0:
+		a.Func, a.typ = "count", big
+	case 1:
+		e = arg(someType(w.r), 1)
+		a.Func, a.Arg, a.typ, a.Distinct = "count", &e, big, w.r.IntN(2) == 0
+	case 2, 3:
+		a.Func, a.Distinct = pick(w.r, []string{"sum", "avg"}), w.r.IntN(5) == 0
+		e = w.summand(g, a.Distinct)
+		a.Arg = &e
+		switch {
+		case a.Func == "avg":
+			a.typ, a.loose = double, lastBits
+		case e.typ.Floating():
+			a.typ, a.exact = double, true
+		case e.typ.Kind == column.Decimal:
+			a.typ, a.exact = column.DecimalOf(38, int(e.typ.Scale)), true
+		default:
+			a.typ, a.exact = huge, true
+		}
+	case 4, 5, 6:
+		t := someType(w.r)
+		for t.Kind == column.Interval {
+			t = someType(w.r)
+		}
+		e = arg(t, 1)
+		if len(g.scope) > 0 && w.r.IntN(2) == 0 {
+			if c := pick(w.r, g.scope); c.loose != equalBits && c.typ.Kind != column.Interval {
+				e = expression{sql: c.name, typ: c.typ, exact: c.exact, loose: c.loose}
+			}
+		}
+		a.Func, a.Arg, a.typ, a.exact, a.loose = pick(w.r, []string{"min", "max"}), &e, e.typ, e.exact, max(e.loose, groupLooseness(e.typ))
+	default:
+		e = arg(column.T(column.Bool), 1)
+		a.Func, a.Arg, a.typ = "count", &e, big
+	}
+	if w.r.IntN(4) == 0 {
+		f := g.any(column.T(column.Bool), 1)
+		a.Filter = &f
+	}
+	return a
+}
+
+// summand is an expression whose sum every order of adding gives alike, within its type.
+func (w *world) summand(g *generator, distinct bool) expression {
+	var fits []col
+	for _, c := range g.scope {
+		number := c.typ.Integer() || c.typ.Kind == column.Decimal || c.typ.Floating()
+		small := c.typ.Integer() && c.typ.Kind != column.HugeInt
+		if number && c.loose == strict && (c.exact || small) {
+			fits = append(fits, c)
+		}
+	}
+	if len(fits) > 0 && w.r.IntN(4) > 0 {
+		c := pick(w.r, fits)
+		return expression{sql: c.name, typ: c.typ, exact: c.exact}
+	}
+	return g.any(column.T(pick(w.r, []column.Kind{column.Int8, column.Int16, column.Int32, column.Int64, column.UInt8})), 1)
+}
+
+// outputs makes the SELECT list, and returns the block's columns.
+func (w *world) outputs(b *block, g *generator) []col {
+	var out []col
+	add := func(e expression) {
+		name := fmt.Sprintf("c%d", len(out))
+		b.Outs = append(b.Outs, output{e, name})
+		out = append(out, col{name: name, typ: e.typ, exact: e.exact, loose: e.loose})
+	}
+	if b.Grouped && w.r.IntN(3) > 0 {
+		for _, c := range g.scope {
+			add(expression{sql: c.name, typ: c.typ, exact: c.exact, loose: c.loose})
+		}
+		if w.r.IntN(3) > 0 {
+			return out
+		}
+	}
+	for len(out) == 0 || w.r.IntN(3) > 0 && len(out) < 8 {
+		if len(g.scope) > 0 && w.r.IntN(3) > 0 {
+			c := pick(w.r, g.scope)
+			e := expression{sql: c.name, typ: c.typ, exact: c.exact, loose: c.loose}
+			if b.Distinct && (c.loose != strict || c.typ.Kind == column.Interval) {
+				continue
+			}
+			add(e)
+			continue
+		}
+		t := someType(w.r)
+		if b.Distinct && t.Kind == column.Interval {
+			continue
+		}
+		add(g.any(t, 3))
+	}
+	if b.Distinct {
+		for i := range out {
+			out[i].loose = max(out[i].loose, groupLooseness(out[i].typ))
+		}
+	}
+	return out
+}
