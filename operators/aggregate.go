@@ -208,6 +208,7 @@ func (a *Aggregate) Output() []column.Field { return a.c.Output }
 // Begin starts commit. born says that this commit creates the operator.
 func (a *Aggregate) Begin(commit uint64, born bool) error {
 	a.commit, a.born = commit, born
+	a.noteEvicted()
 	a.table.Begin(commit)
 	for _, t := range a.traces {
 		t.Begin(commit)

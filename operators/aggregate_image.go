@@ -9,6 +9,7 @@ import (
 // Snapshot returns the output rows as of the last published commit. State that is small is loaded for
 // it; of larger state, the groups that are only on disk are read from there each time.
 func (a *Aggregate) Snapshot() (*image.Snapshot, error) {
+	a.noteEvicted()
 	if err := a.warm(); err != nil {
 		return nil, err
 	}
@@ -27,6 +28,10 @@ func (a *Aggregate) Snapshot() (*image.Snapshot, error) {
 	}
 	return snap, a.addEvicted(snap)
 }
+
+// noteEvicted remembers that groups have gone to disk, before anything loads them again, which it may do
+// into other slots: when all are back, the image is made anew.
+func (a *Aggregate) noteEvicted() { a.whole = a.whole && a.table.Complete() }
 
 // warm loads the groups that are only on disk if all of them are few.
 func (a *Aggregate) warm() error {
@@ -58,7 +63,7 @@ func (a *Aggregate) addEvicted(snap *image.Snapshot) error {
 			return true // in the image
 		}
 		var b *zset.Batch
-		if b, err = a.rows(a.cells, []int32{s}, false, 1, nil); err != nil {
+		if b, err = a.rows([]int32{s}); err != nil {
 			return false
 		}
 		if b != nil {
@@ -85,7 +90,7 @@ func (a *Aggregate) buildChunk(lo, hi int) ([]column.Column, int, error) {
 			slots = append(slots, int32(s))
 		}
 	}
-	b, err := a.rows(a.cells, slots, false, 1, nil)
+	b, err := a.rows(slots)
 	if b == nil || err != nil {
 		return nil, 0, err
 	}

@@ -1,6 +1,7 @@
 package operators
 
 import (
+	"bytes"
 	"fmt"
 
 	"tidemill/operators/expr"
@@ -9,36 +10,182 @@ import (
 	"tidemill/state/rowkey"
 )
 
-// Finish ends the commit's input. It returns the delta of the output when wanted, else nil. Groups whose
-// output cannot be represented go to rejects.
+// Finish ends the commit's input. It returns the delta of the output when wanted, else nil: for each group
+// whose row changed, the old row retracted and the new one inserted. Groups whose output cannot be
+// represented go to rejects.
 func (a *Aggregate) Finish(wanted bool, rejects *Rejects) (*zset.Batch, error) {
 	touched := a.table.Touched()
-	if len(touched) == 0 {
+	if len(touched) == 0 || !wanted && !a.outputFallible() {
 		return nil, nil
 	}
+	old, now := a.version(touched, true), a.version(touched, false)
+	for _, v := range []*version{old, now} {
+		if err := a.reject(v, rejects); err != nil {
+			return nil, err
+		}
+	}
 	if !wanted {
-		if !a.outputFallible() {
-			return nil, nil
+		return nil, nil
+	}
+	dropUnchanged(old, now, a.cells.identity != nil)
+	return a.delta(touched, old, now)
+}
+
+// version is what touched groups show before or after the commit.
+type version struct {
+	prev  bool
+	at    []int32 // places in the list of touched slots
+	slots []int32 // those slots
+	aggs  []column.Column
+	errs  *expr.RowErrors // rows of aggs without a value
+	keep  []int32         // rows that are part of the delta
+}
+
+func (a *Aggregate) version(touched []int32, prev bool) *version {
+	v := &version{prev: prev, at: make([]int32, 0, len(touched)), slots: make([]int32, 0, len(touched))}
+	for i, s := range touched {
+		if a.present(s, prev) {
+			v.at, v.slots = append(v.at, int32(i)), append(v.slots, s)
 		}
 	}
-	var was, is []int32
-	for _, s := range touched {
-		if a.present(s, true) {
-			was = append(was, s)
+	for _, g := range a.cells.aggs {
+		c, errs := g.Output(v.slots, prev)
+		if errs != nil {
+			v.errs = mergeErrors(v.errs, &expr.RowErrors{Rows: errs.Rows, Reasons: errs.Reasons})
 		}
-		if a.present(s, false) {
-			is = append(is, s)
+		v.aggs = append(v.aggs, c)
+	}
+	v.keep = make([]int32, 0, len(v.slots))
+	k := 0
+	for i := range int32(len(v.slots)) {
+		if v.errs != nil && k < len(v.errs.Rows) && v.errs.Rows[k] == i {
+			k++
+			continue
+		}
+		v.keep = append(v.keep, i)
+	}
+	return v
+}
+
+// reject reports the version's groups that cannot be represented.
+func (a *Aggregate) reject(v *version, rejects *Rejects) error {
+	if v.errs == nil {
+		return nil
+	}
+	slots := make([]int32, len(v.errs.Rows))
+	weight := int64(1)
+	if v.prev {
+		weight = -1
+	}
+	w := make([]int64, len(slots))
+	for i, r := range v.errs.Rows {
+		slots[i], w[i] = v.slots[r], weight
+	}
+	groups, err := a.groupColumns(a.cells, slots, v.prev)
+	if err != nil {
+		return err
+	}
+	b := &zset.Batch{Cols: groups, N: len(slots), W: w}
+	for i, reason := range v.errs.Reasons {
+		rejects.Add(a.c.Name, reason, a.c.Output[:len(groups)], b, i)
+	}
+	return nil
+}
+
+// dropUnchanged takes groups out of both versions that show the same in both. Where keys hide bits the
+// group's columns may have changed too, and Consolidate finds out.
+func dropUnchanged(old, now *version, hidden bool) {
+	if hidden {
+		return
+	}
+	var keepOld, keepNow []int32
+	i, k := 0, 0
+	for i < len(old.keep) && k < len(now.keep) {
+		o, n := old.keep[i], now.keep[k]
+		switch {
+		case old.at[o] < now.at[n]:
+			keepOld = append(keepOld, o)
+			i++
+		case old.at[o] > now.at[n]:
+			keepNow = append(keepNow, n)
+			k++
+		default:
+			if !sameRow(old.aggs, now.aggs, int(o), int(n)) {
+				keepOld, keepNow = append(keepOld, o), append(keepNow, n)
+			}
+			i, k = i+1, k+1
 		}
 	}
-	old, err := a.rows(a.cells, was, true, -1, rejects)
+	old.keep, now.keep = append(keepOld, old.keep[i:]...), append(keepNow, now.keep[k:]...)
+}
+
+func sameRow(a, b []column.Column, i, k int) bool {
+	for c := range a {
+		if a[c].IsNull(i) != b[c].IsNull(k) || !bytes.Equal(a[c].Raw(i), b[c].Raw(k)) {
+			return false
+		}
+	}
+	return true
+}
+
+// delta returns the rows that old and now keep, the old ones first.
+func (a *Aggregate) delta(touched []int32, old, now *version) (*zset.Batch, error) {
+	n := len(old.keep) + len(now.keep)
+	if n == 0 {
+		return nil, nil
+	}
+	out := &zset.Batch{N: n, W: make([]int64, n)}
+	for i := range out.W {
+		out.W[i] = 1
+		if i < len(old.keep) {
+			out.W[i] = -1
+		}
+	}
+	var err error
+	if a.cells.identity != nil {
+		out.Cols, err = a.identityColumns(old, now)
+	} else if len(a.types) > 0 {
+		at := make([]int32, 0, n)
+		for _, v := range []*version{old, now} {
+			for _, r := range v.keep {
+				at = append(at, v.at[r])
+			}
+		}
+		out.Cols, err = a.keyColumns(touched)
+		for c := range out.Cols {
+			out.Cols[c] = out.Cols[c].Gather(at)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	now, err := a.rows(a.cells, is, false, +1, rejects)
-	if err != nil {
-		return nil, err
+	for c := range old.aggs {
+		o, w := old.aggs[c].Gather(old.keep), now.aggs[c].Gather(now.keep)
+		out.Cols = append(out.Cols, column.Concat(o.Type, &o, &w))
 	}
-	return zset.Consolidate(zset.Concat(old, now)), nil
+	if a.cells.identity != nil {
+		return zset.Consolidate(out), nil
+	}
+	return out, nil
+}
+
+func (a *Aggregate) identityColumns(old, now *version) ([]column.Column, error) {
+	var parts [2][]column.Column
+	for i, v := range []*version{old, now} {
+		slots := make([]int32, len(v.keep))
+		for k, r := range v.keep {
+			slots[k] = v.slots[r]
+		}
+		var err error
+		if parts[i], err = a.cells.identity.Columns(slots, v.prev); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]column.Column, len(a.types))
+	for c := range out {
+		out[c] = column.Concat(a.types[c], &parts[0][c], &parts[1][c])
+	}
+	return out, nil
 }
 
 func (a *Aggregate) outputFallible() bool {
@@ -58,24 +205,19 @@ func (a *Aggregate) present(slot int32, prev bool) bool {
 	return a.cells.rows.Present(slot, prev)
 }
 
-// rows returns the output rows of slots with the given weight; rejects may be nil, and rows that cannot
-// be represented are then left out.
-func (a *Aggregate) rows(cells *aggCells, slots []int32, prev bool, weight int64, rejects *Rejects) (*zset.Batch, error) {
+// rows returns the published output rows of slots, without those that cannot be represented.
+func (a *Aggregate) rows(slots []int32) (*zset.Batch, error) {
 	if len(slots) == 0 {
 		return nil, nil
 	}
-	out := &zset.Batch{N: len(slots), W: make([]int64, len(slots))}
-	for i := range out.W {
-		out.W[i] = weight
-	}
+	out := &zset.Batch{N: len(slots)}
 	var err error
-	if out.Cols, err = a.groupColumns(cells, slots, prev); err != nil {
+	if out.Cols, err = a.groupColumns(a.cells, slots, false); err != nil {
 		return nil, err
 	}
-	groups := len(out.Cols)
 	var all *expr.RowErrors
-	for _, g := range cells.aggs {
-		c, errs := g.Output(slots, prev)
+	for _, g := range a.cells.aggs {
+		c, errs := g.Output(slots, false)
 		if errs != nil {
 			all = mergeErrors(all, &expr.RowErrors{Rows: errs.Rows, Reasons: errs.Reasons})
 		}
@@ -83,13 +225,6 @@ func (a *Aggregate) rows(cells *aggCells, slots []int32, prev bool, weight int64
 	}
 	if all == nil {
 		return out, nil
-	}
-	if rejects == nil {
-		rejects = &Rejects{}
-	}
-	shown := &zset.Batch{Cols: out.Cols[:groups], N: out.N, W: out.W}
-	if rejects.drop(a.c.Name, a.c.Output[:groups], shown, all) == nil {
-		return nil, nil
 	}
 	return dropRows(out, all.Rows), nil
 }

@@ -63,6 +63,10 @@ func (e *Engine) describe(cat *catalog.Catalog) *readable {
 	return rd
 }
 
+// minReadBytes is the least that the read engine may use: below a few dozen blocks of 256 KiB DuckDB refuses even
+// small queries.
+const minReadBytes = 64 << 20
+
 // reader is the read engine: DuckDB over images, opened at first need.
 type reader struct {
 	e  *Engine
@@ -109,7 +113,7 @@ func (r *reader) define(rd *readable) error {
 		return ErrClosed
 	}
 	if r.exec == nil {
-		x, err := duck.OpenExec(duck.Options{MemoryLimit: r.e.opts.Memory / 4, Threads: r.e.opts.Workers})
+		x, err := duck.OpenExec(duck.Options{MemoryLimit: max(r.e.opts.Memory/4, minReadBytes), Threads: r.e.opts.Workers})
 		if err != nil {
 			return err
 		}

@@ -233,7 +233,9 @@ func (t *Table) Warm() error {
 	var err error
 	scanErr := t.ks.Scan(nil, nil, func(key, val []byte) bool {
 		if t.lookup(key) < 0 {
-			err = t.loadOne(key, val)
+			if err = t.loadOne(key, val); err == nil && t.opts.KeepFreed {
+				t.warmed = append(t.warmed, t.lookup(key))
+			}
 		}
 		return err == nil
 	})

@@ -46,7 +46,8 @@ type TableOptions struct {
 	// WarmBytes is how large the keyspace may be, decoded, for the table to load all of it by itself
 	// once single reads have become many. 0 means never.
 	WarmBytes int64
-	// KeepFreed keeps freed slots out of use until ReleaseFreed, for an image that is written by slot.
+	// KeepFreed keeps freed slots out of use until ReleaseFreed, and remembers those that Warm has loaded, for
+	// an image that is written by slot.
 	KeepFreed bool
 }
 
@@ -102,6 +103,7 @@ type Table struct {
 	born     []int32 // created in this commit
 	free     []int32
 	freed    []int32 // waiting for ReleaseFreed
+	warmed   []int32 // loaded by Warm since ReleaseFreed
 	reclaim  []int32 // probably without an entry since the last Publish
 	dirty    []int32
 	inFlight []int32
@@ -316,14 +318,15 @@ func (t *Table) dropLocked(s int32) {
 	t.meta[s] = flagFree | flagEmpty
 }
 
-// Freed returns the slots that have lost their entry, deleted or evicted, since ReleaseFreed; they
-// are not used again before it. It is always empty without KeepFreed.
-func (t *Table) Freed() []int32 { return t.freed }
+// Freed returns the slots whose place in an image is out of date although no commit touched them, since
+// ReleaseFreed: those that have lost their entry, deleted or evicted, which are not used again before it, and
+// those into which Warm has loaded one. It is always empty without KeepFreed.
+func (t *Table) Freed() []int32 { return append(t.freed[:len(t.freed):len(t.freed)], t.warmed...) }
 
-// ReleaseFreed lets the slots that Freed returns be used for other keys.
+// ReleaseFreed forgets what Freed returns: slots without an entry may be used for other keys.
 func (t *Table) ReleaseFreed() {
 	t.free = append(t.free, t.freed...)
-	t.freed = t.freed[:0]
+	t.freed, t.warmed = t.freed[:0], t.warmed[:0]
 }
 
 // Len returns the number of entries in memory, those without a value included.

@@ -6,6 +6,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 
@@ -18,7 +19,7 @@ func main() { os.Exit(run(os.Args[1:])) }
 func run(args []string) int {
 	root := rootCommand()
 	root.SetArgs(args)
-	if err := root.Execute(); err != nil {
+	if err := root.ExecuteContext(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "tidemill:", err)
 		return 1
 	}
@@ -40,6 +41,7 @@ acknowledged it is on disk, and every view that follows it already equals its SQ
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		serveCommand(),
+		demoCommand(),
 		versionCommand(),
 	)
 	return root

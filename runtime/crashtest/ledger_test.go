@@ -46,9 +46,9 @@ type keyed struct {
 func makeBody(seed uint64, producer int, seq uint64) *body {
 	r := rand.New(rand.NewPCG(seed, uint64(producer)<<32|seq))
 	b := &body{hash: r.Uint64()}
-	n := 1 + r.IntN(30)
+	n := 1 + r.IntN(12)
 	if r.IntN(25) == 0 {
-		n = 200 + r.IntN(600)
+		n = 100 + r.IntN(300)
 	}
 	if r.IntN(3) == 0 {
 		for range min(n, 60) {

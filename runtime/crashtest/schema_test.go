@@ -28,8 +28,8 @@ var views = []view{
 	{name: "owners", sql: "SELECT owner, count(*) AS n, sum(bal) AS bal, max(bal) AS top, max(stamp) AS last FROM accounts GROUP BY owner", fixed: true},
 	{name: "sevens", sql: "SELECT id % 7 AS m, sum(x) AS x, count(*) AS n FROM {numbers} GROUP BY id % 7"},
 	{name: "pairs", sql: "SELECT DISTINCT region, v FROM events"},
-	{name: "both", sql: "SELECT region AS what, v AS n FROM events UNION ALL SELECT owner, stamp FROM accounts WHERE bal > 100"},
-	{name: "boths", sql: "SELECT what, count(*) AS c, max(n) AS top FROM {both} GROUP BY what"},
+	{name: "merged", sql: "SELECT region AS what, v AS n FROM events UNION ALL SELECT owner, stamp FROM accounts WHERE bal > 100"},
+	{name: "merges", sql: "SELECT what, count(*) AS c, max(n) AS top FROM {merged} GROUP BY what"},
 	{name: "busy", sql: "SELECT user_id, avg(amount) AS mean, count(*) FILTER (WHERE v > 6) AS big FROM {silver} GROUP BY user_id HAVING count(*) > 2"},
 	{name: "total", sql: "SELECT count(*) AS n, sum(v) AS v, max(user_id) AS last FROM events"},
 }
@@ -68,12 +68,14 @@ func (v *view) oracle() string {
 	})
 }
 
-// comparison is a SELECT of the view's name, how many rows it has too many and too few, and its rows.
+// comparison is a SELECT of the view's name, how many rows it has too many and too few, and its rows. It is EXCEPT
+// ALL both ways in one pass and a third of the memory.
 func (v *view) comparison() string {
-	return fmt.Sprintf("SELECT '%[1]s' AS name, (SELECT count(*) FROM (FROM %[1]s EXCEPT ALL (%[2]s))) AS surplus, "+
-		"(SELECT count(*) FROM ((%[2]s) EXCEPT ALL FROM %[1]s)) AS missing, (SELECT count(*) FROM %[1]s) AS n", v.name, v.oracle())
+	return fmt.Sprintf("SELECT '%[1]s' AS name, coalesce(sum(w) FILTER (w > 0), 0)::BIGINT AS surplus, coalesce(-sum(w) FILTER (w < 0), 0)::BIGINT AS missing, "+
+		"(SELECT count(*) FROM %[1]s) AS n FROM (SELECT sum(w) AS w FROM (SELECT a AS t, 1 AS w FROM %[1]s AS a UNION ALL SELECT b AS t, -1 AS w FROM (%[2]s) AS b) GROUP BY t)",
+		v.name, v.oracle())
 }
 
 // rejectsComparison does it for the rows that numbers could not use.
 const rejectsComparison = `SELECT 'numbers$rejects' AS name, (SELECT coalesce(sum(n), 0)::BIGINT FROM "numbers$rejects") - ` +
-	`(SELECT count(*) FROM events WHERE TRY_CAST(txt AS BIGINT) IS NULL) AS surplus, 0 AS missing, (SELECT count(*) FROM "numbers$rejects") AS n`
+	`(SELECT count(*) FROM events WHERE TRY_CAST(txt AS BIGINT) IS NULL) AS surplus, 0::BIGINT AS missing, (SELECT count(*) FROM "numbers$rejects") AS n`

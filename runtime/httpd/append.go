@@ -97,7 +97,9 @@ func (s *Server) append(c *call, escaped string) error {
 	if a.form, err = formOf(c.r.Header.Get("Content-Type")); err != nil {
 		return err
 	}
-	a.encoding = c.r.Header.Get("Content-Encoding")
+	if a.encoding = c.r.Header.Get("Content-Encoding"); strings.EqualFold(strings.TrimSpace(a.encoding), "identity") {
+		a.encoding = "" // so that only bodies as they came count as plain
+	}
 	if c.r.ContentLength > s.opts.MaxBodyBytes {
 		return tooLarge(s.opts.MaxBodyBytes)
 	}
@@ -203,7 +205,7 @@ func (s *Server) appendBody(c *call, a *appendTo) (runtime.AppendResult, error) 
 			putBuffer(pooled)
 		}
 	}()
-	plain := a.encoding == "" || a.encoding == "identity"
+	plain := a.encoding == ""
 	if plain && a.form == formArrow {
 		*pooled = nil // the columns will alias the body: it gets memory of its own
 	}
@@ -232,7 +234,11 @@ func (s *Server) appendBody(c *call, a *appendTo) (runtime.AppendResult, error) 
 	}
 	var rows *decode.Rows
 	if decoders := s.decodersOf(a.rel); a.form == formArrow {
-		if plain {
+		switch {
+		case !plain:
+		case cap(body) > 2*len(body):
+			body = bytes.Clone(body) // the columns would keep all of the buffer
+		default:
 			pooled = nil // handed over
 		}
 		rows, err = decoders.decodeArrow(body)

@@ -41,15 +41,18 @@ func (s *Server) decodersOf(rel *catalog.Relation) *tableDecoders {
 	return d
 }
 
+// A decoder goes back only when Decode returns: after a panic nobody knows what it remembers.
 func (d *tableDecoders) decodeJSON(body []byte) (*decode.Rows, error) {
 	dec := d.ndjson.Get().(*decode.NDJSON)
-	defer d.ndjson.Put(dec)
-	return dec.Decode(body)
+	rows, err := dec.Decode(body)
+	d.ndjson.Put(dec)
+	return rows, err
 }
 
 // decodeArrow takes body over.
 func (d *tableDecoders) decodeArrow(body []byte) (*decode.Rows, error) {
 	dec := d.arrow.Get().(*decode.Arrow)
-	defer d.arrow.Put(dec)
-	return dec.Decode(body)
+	rows, err := dec.Decode(body)
+	d.arrow.Put(dec)
+	return rows, err
 }

@@ -2,6 +2,7 @@ package httpd
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -40,7 +41,12 @@ func drive(b *testing.B, addr, request string) {
 				if len(line) == 2 {
 					break
 				}
-				_, _ = fmt.Sscanf(string(line), "Content-Length: %d", &n)
+				if rest, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
+					n = 0
+					for _, d := range bytes.TrimSpace(rest) {
+						n = 10*n + int(d-'0')
+					}
+				}
 			}
 			if _, err := r.Discard(n); err != nil {
 				b.Error(err)

@@ -59,6 +59,7 @@ func (s *Server) lookup(c *call, escaped string) error {
 	scratch.answer = b[:0]
 	h := c.w.Header()
 	h["Content-Type"], h["Cache-Control"] = typeJSON, noStore
+	c.keepPace(s.opts.Patience)
 	_, _ = c.w.Write(b) // net/http keeps a copy, or has sent it
 	return nil
 }

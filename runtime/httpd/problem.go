@@ -86,7 +86,7 @@ func (s *Server) refuse(c *call, err error) {
 	}
 	p := s.translate(err)
 	c.status = p.Status
-	if p.Status >= http.StatusInternalServerError {
+	if p.Status == http.StatusInternalServerError || p.Status == http.StatusInsufficientStorage {
 		s.opts.Logger.Warn("request refused", "method", c.r.Method, "path", c.r.URL.Path, "status", p.Status, "error", err)
 	}
 	control := http.NewResponseController(c.w)

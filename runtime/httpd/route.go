@@ -66,6 +66,9 @@ func routeOf(path string) route {
 	return routeUnknown
 }
 
+// scrapeTimeout is for the figures and their reader together: they are collected between commits.
+const scrapeTimeout = 60 * time.Second
+
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.EscapedPath()
@@ -100,6 +103,7 @@ func (s *Server) dispatch(c *call, path string) error {
 	case routeSQL:
 		return s.sql(c)
 	case routeMetrics:
+		_ = http.NewResponseController(c.w).SetWriteDeadline(c.start.Add(scrapeTimeout))
 		s.scrape.ServeHTTP(c.w, c.r)
 		return nil
 	case routeStats:

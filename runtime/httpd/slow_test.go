@@ -329,3 +329,52 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 }
+
+// TestGarbage: what is not HTTP is answered by net/http, and the server goes on.
+func TestGarbage(t *testing.T) {
+	_, addr := serve(t, newFake(t), Options{})
+	for _, c := range []struct {
+		request string
+		status  int
+	}{
+		{"nonsense\r\n\r\n", 400},
+		{"GET /lookup/kv/%zz HTTP/1.1\r\nHost: x\r\n\r\n", 400},
+		{"GET /livez HTTP/1.1\r\n\r\n", 400}, // no Host
+		{"GET /livez HTTP/1.1\r\nHost: x\r\nPad: " + strings.Repeat("x", 80<<10) + "\r\n\r\n", 431},
+		{"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", 404},
+		{"POST /append/kv HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400},
+		{"POST /append/kv HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400},
+		{"GET http://other/livez HTTP/1.1\r\nHost: x\r\n\r\n", 200},
+		{"POST /append/kv HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 99999999999\r\n\r\n", 413},
+	} {
+		if res := speak(t, dial(t, addr), c.request); res.StatusCode != c.status {
+			t.Errorf("%.60q: %d, want %d", c.request, res.StatusCode, c.status)
+		}
+	}
+}
+
+// TestUpperCaseIdentity: an Arrow body keeps its memory to itself whatever way its encoding is written. The
+// buffers of the bodies that follow must not show through the columns of the first.
+func TestUpperCaseIdentity(t *testing.T) {
+	e := newFake(t)
+	var kept []runtime.AppendRequest
+	e.append = func(_ context.Context, req runtime.AppendRequest) (runtime.AppendResult, error) {
+		kept = append(kept, req)
+		return runtime.AppendResult{Commit: 8, Accepted: req.N}, nil
+	}
+	_, addr := serve(t, e, Options{})
+	for _, header := range []string{"", "Content-Encoding: Identity\r\n", "Content-Type: " + typeArrow + "\r\n"} {
+		for i := range 4 {
+			b := arrowOf(t, fmt.Sprintf("id int64\n[{\"id\": %d}]", len(kept)))
+			res := speak(t, dial(t, addr), fmt.Sprintf("POST /append/kv HTTP/1.1\r\nHost: x\r\n%sContent-Length: %d\r\n\r\n%s", header, len(b), b))
+			if res.StatusCode != http.StatusOK {
+				t.Fatalf("%q %d: %d", header, i, res.StatusCode)
+			}
+		}
+	}
+	for i, req := range kept {
+		if got := column.Values[int64](&req.Cols[0])[0]; got != int64(i) {
+			t.Errorf("row %d has become %d", i, got)
+		}
+	}
+}

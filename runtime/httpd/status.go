@@ -40,6 +40,7 @@ func (s *Server) stats(c *call) error {
 	h := c.w.Header()
 	h["Content-Type"] = typeJSON
 	h["Cache-Control"] = noStore
+	c.keepPace(s.opts.Patience)
 	if c.r.Method != http.MethodHead {
 		_, _ = c.w.Write(append(b, '\n'))
 	}

@@ -99,7 +99,9 @@ func (g *generator) castColumn(t column.Type) (expression, bool) {
 
 // castable reports whether DuckDB binds the cast.
 func castable(from, to column.Type) bool {
-	numeric := func(t column.Type) bool { return t.Integer() || t.Floating() || t.Kind == column.Decimal || t.Kind == column.Bool }
+	numeric := func(t column.Type) bool {
+		return t.Integer() || t.Floating() || t.Kind == column.Decimal || t.Kind == column.Bool
+	}
 	stamp := func(t column.Type) bool {
 		return t.Kind == column.Date || t.Kind >= column.TimestampS && t.Kind <= column.Timestamp
 	}

