@@ -179,6 +179,10 @@ func (a *Aggregate) newCells(live bool) (*aggCells, error) {
 	}
 	cells := &aggCells{rows: &agg.Rows{}}
 	for i, call := range a.c.Aggs {
+		if call.Spec.Func == "count_star" && call.Filter == nil {
+			cells.aggs = append(cells.aggs, cells.rows.Count())
+			continue
+		}
 		g, nerr := agg.New(call.Spec, trace(i, call.Spec.NeedsTrace()))
 		if nerr != nil {
 			return nil, nerr

@@ -42,6 +42,7 @@ acknowledged it is on disk, and every view that follows it already equals its SQ
 	root.AddCommand(
 		serveCommand(),
 		demoCommand(),
+		benchCommand(),
 		versionCommand(),
 	)
 	return root

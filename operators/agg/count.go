@@ -23,30 +23,30 @@ type count struct {
 	skipNulls bool
 }
 
-func (c *count) Empty(slot int32) bool { return c.cur[slot] == 0 }
+func (c *count) Empty(slot int32) bool { return c.v[slot].cur == 0 }
 
-func (c *count) Encode(dst []byte, slot int32) []byte { return binary.AppendVarint(dst, c.cur[slot]) }
+func (c *count) Encode(dst []byte, slot int32) []byte { return binary.AppendVarint(dst, c.v[slot].cur) }
 
 func (c *count) Decode(slot int32, b []byte) ([]byte, error) {
 	v, rest, err := decodeVarint(b)
-	c.cur[slot], c.prev[slot] = v, v
+	c.set(slot, v)
 	return rest, err
 }
 
 func (c *count) Add(slots []int32, arg *column.Column, w []int64) error {
-	cur := c.cur
+	v := c.v
 	nulls := c.skipNulls && arg.Valid != nil
 	switch {
 	case !nulls && w == nil:
 		for _, s := range slots {
 			if s >= 0 {
-				cur[s]++
+				v[s].cur++
 			}
 		}
 	case !nulls:
 		for i, s := range slots {
 			if s >= 0 {
-				cur[s] += w[i]
+				v[s].cur += w[i]
 			}
 		}
 	default:
@@ -55,9 +55,9 @@ func (c *count) Add(slots []int32, arg *column.Column, w []int64) error {
 				continue
 			}
 			if w == nil {
-				cur[s]++
+				v[s].cur++
 			} else {
-				cur[s] += w[i]
+				v[s].cur += w[i]
 			}
 		}
 	}
@@ -65,10 +65,9 @@ func (c *count) Add(slots []int32, arg *column.Column, w []int64) error {
 }
 
 func (c *count) Output(slots []int32, prev bool) (column.Column, *Errors) {
-	vals := c.at(prev)
 	out := make([]int64, len(slots))
 	for i, s := range slots {
-		out[i] = vals[s]
+		out[i] = *c.at(s, prev)
 	}
 	return column.Of(column.T(column.Int64), out, nil), nil
 }
@@ -77,4 +76,24 @@ func (c *count) Output(slots []int32, prev bool) (column.Column, *Errors) {
 type Rows struct{ count }
 
 // Present reports whether the slot's group has rows, before or after the running commit.
-func (r *Rows) Present(slot int32, prev bool) bool { return r.at(prev)[slot] > 0 }
+func (r *Rows) Present(slot int32, prev bool) bool { return *r.at(slot, prev) > 0 }
+
+// Count returns the aggregate count(*) of the same rows, which keeps nothing of its own.
+func (r *Rows) Count() Aggregate { return rowCount{rows: r} }
+
+type rowCount struct{ rows *Rows }
+
+func (rowCount) Grow(int)                                 {}
+func (rowCount) Save([]int32)                             {}
+func (rowCount) Restore([]int32)                          {}
+func (rowCount) Reset(int32)                              {}
+func (rowCount) Encode(dst []byte, _ int32) []byte        { return dst }
+func (rowCount) Decode(_ int32, b []byte) ([]byte, error) { return b, nil }
+func (rowCount) Empty(int32) bool                         { return true }
+func (rowCount) Bytes() int64                             { return 0 }
+
+func (rowCount) Add([]int32, *column.Column, []int64) error { return nil }
+
+func (c rowCount) Output(slots []int32, prev bool) (column.Column, *Errors) {
+	return c.rows.Output(slots, prev)
+}

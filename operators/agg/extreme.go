@@ -26,10 +26,11 @@ func newExtreme(arg column.Type, max bool, trace Trace) *extreme {
 	return &extreme{arg: arg, max: max, trace: trace, enc: rowkey.NewEncoder([]column.Type{arg})}
 }
 
-func (e *extreme) Empty(slot int32) bool { return e.cur[slot] == "" }
+func (e *extreme) Empty(slot int32) bool { return e.v[slot].cur == "" }
 
 func (e *extreme) Encode(dst []byte, slot int32) []byte {
-	return append(binary.AppendUvarint(dst, uint64(len(e.cur[slot]))), e.cur[slot]...)
+	v := e.v[slot].cur
+	return append(binary.AppendUvarint(dst, uint64(len(v))), v...)
 }
 
 func (e *extreme) Decode(slot int32, b []byte) ([]byte, error) {
@@ -37,8 +38,7 @@ func (e *extreme) Decode(slot int32, b []byte) ([]byte, error) {
 	if k <= 0 || n > uint64(len(b)-k) {
 		return nil, errShort
 	}
-	v := string(b[k : k+int(n)])
-	e.cur[slot], e.prev[slot] = v, v
+	e.set(slot, string(b[k:k+int(n)]))
 	return b[k+int(n):], nil
 }
 
@@ -71,14 +71,14 @@ func (e *extreme) add(s int32, value []byte, w int64) error {
 	if err != nil {
 		return err
 	}
-	cur := e.cur[s]
+	cur := e.v[s].cur
 	switch {
 	case after <= 0:
 		if string(value) == cur {
 			e.lost = append(e.lost, s)
 		}
 	case before <= 0 && (cur == "" || (string(value) > cur) == e.max && string(value) != cur):
-		e.cur[s] = string(value)
+		e.v[s].cur = string(value)
 	}
 	return nil
 }
@@ -97,9 +97,9 @@ func (e *extreme) settle() error {
 		if err != nil {
 			return err
 		}
-		e.cur[s] = ""
+		e.v[s].cur = ""
 		if ok {
-			e.cur[s] = string(value)
+			e.v[s].cur = string(value)
 		}
 	}
 	e.lost = e.lost[:0]
@@ -107,16 +107,16 @@ func (e *extreme) settle() error {
 }
 
 func (e *extreme) Output(slots []int32, prev bool) (column.Column, *Errors) {
-	vals := e.at(prev)
 	b := column.NewBuilder(e.arg, len(slots))
 	one := []*column.Builder{b}
 	for _, s := range slots {
-		if vals[s] == "" {
+		v := *e.at(s, prev)
+		if v == "" {
 			b.AppendNull()
 			continue
 		}
-		if _, err := e.enc.DecodeIdentity([]byte(vals[s]), one); err != nil {
-			panic(fmt.Sprintf("agg: extreme value %x of %s: %v", vals[s], e.arg, err))
+		if _, err := e.enc.DecodeIdentity([]byte(v), one); err != nil {
+			panic(fmt.Sprintf("agg: extreme value %x of %s: %v", v, e.arg, err))
 		}
 	}
 	return b.Finish(), nil
@@ -151,14 +151,14 @@ func (d *Identity) AddRows(slots []int32, cols []column.Column, w []int64) error
 
 // Columns returns the group columns of slots.
 func (d *Identity) Columns(slots []int32, prev bool) ([]column.Column, error) {
-	vals := d.at(prev)
 	builders := make([]*column.Builder, len(d.types))
 	for i, t := range d.types {
 		builders[i] = column.NewBuilder(t, len(slots))
 	}
 	for _, s := range slots {
-		if _, err := d.enc.DecodeIdentity([]byte(vals[s]), builders); err != nil {
-			return nil, fmt.Errorf("decode group %x: %w", vals[s], err)
+		v := *d.at(s, prev)
+		if _, err := d.enc.DecodeIdentity([]byte(v), builders); err != nil {
+			return nil, fmt.Errorf("decode group %x: %w", v, err)
 		}
 	}
 	cols := make([]column.Column, len(builders))

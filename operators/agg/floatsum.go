@@ -11,46 +11,51 @@ import (
 // infinity among the rows is counted beside it and goes when its row is retracted.
 type floatSum struct {
 	n    versioned[int64] // rows that are not NULL
-	cur  []exact.Sum
-	prev []exact.Sum
+	sums []exact.Sum      // the current one of slot s at 2s, the previous one behind it
 	arg  column.Type
 	avg  bool
 	vals []float64 // scratch
 	rows []int32   // scratch
 }
 
+// sum returns the place of a slot's sum.
+func (f *floatSum) sum(slot int32, prev bool) *exact.Sum {
+	if prev {
+		return &f.sums[2*slot+1]
+	}
+	return &f.sums[2*slot]
+}
+
 func (f *floatSum) Grow(n int) {
 	f.n.Grow(n)
-	for len(f.cur) < n {
-		f.cur, f.prev = append(f.cur, exact.Sum{}), append(f.prev, exact.Sum{})
-	}
+	f.sums = grown(f.sums, 2*n)
 }
 
 func (f *floatSum) Save(slots []int32) {
 	f.n.Save(slots)
 	for _, s := range slots {
-		f.prev[s].Set(&f.cur[s])
+		f.sums[2*s+1].Set(&f.sums[2*s])
 	}
 }
 
 func (f *floatSum) Restore(slots []int32) {
 	f.n.Restore(slots)
 	for _, s := range slots {
-		f.cur[s].Set(&f.prev[s])
+		f.sums[2*s].Set(&f.sums[2*s+1])
 	}
 }
 
 func (f *floatSum) Reset(slot int32) {
 	f.n.Reset(slot)
-	f.cur[slot], f.prev[slot] = exact.Sum{}, exact.Sum{}
+	f.sums[2*slot], f.sums[2*slot+1] = exact.Sum{}, exact.Sum{}
 }
 
-func (f *floatSum) Empty(slot int32) bool { return f.n.cur[slot] == 0 && f.cur[slot].IsZero() }
+func (f *floatSum) Empty(slot int32) bool { return f.n.v[slot].cur == 0 && f.sums[2*slot].IsZero() }
 
-func (f *floatSum) Bytes() int64 { return f.n.Bytes() + 32*int64(cap(f.cur)+cap(f.prev)) }
+func (f *floatSum) Bytes() int64 { return f.n.Bytes() + 32*int64(cap(f.sums)) }
 
 func (f *floatSum) Encode(dst []byte, slot int32) []byte {
-	return f.cur[slot].AppendTo(binary.AppendVarint(dst, f.n.cur[slot]))
+	return f.sums[2*slot].AppendTo(binary.AppendVarint(dst, f.n.v[slot].cur))
 }
 
 func (f *floatSum) Decode(slot int32, b []byte) ([]byte, error) {
@@ -62,8 +67,8 @@ func (f *floatSum) Decode(slot int32, b []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.n.cur[slot], f.n.prev[slot] = n, n
-	f.cur[slot], f.prev[slot] = s, s.Clone()
+	f.n.set(slot, n)
+	f.sums[2*slot], f.sums[2*slot+1] = s, s.Clone()
 	return rest, nil
 }
 
@@ -78,43 +83,38 @@ func (f *floatSum) Add(slots []int32, arg *column.Column, w []int64) error {
 	} else {
 		vals = column.Values[float64](arg)
 	}
-	if arg.Valid != nil { // a NULL takes part in nothing
-		f.rows = append(f.rows[:0], slots...)
-		for i := range f.rows {
-			if arg.IsNull(i) {
-				f.rows[i] = -1
-			}
-		}
-		slots = f.rows
+	if cap(f.rows) < len(slots) {
+		f.rows = make([]int32, len(slots))
 	}
-	exact.AddTo(f.cur, slots, vals, w)
-	n := f.n.cur
+	rows := f.rows[:len(slots)]
+	n := f.n.v
 	for i, s := range slots {
-		switch {
-		case s < 0:
-		case w == nil:
-			n[s]++
-		default:
-			n[s] += w[i]
+		if s < 0 || arg.Valid != nil && arg.IsNull(i) { // a NULL takes part in nothing
+			rows[i] = -1
+			continue
+		}
+		rows[i] = 2 * s
+		if w == nil {
+			n[s].cur++
+		} else {
+			n[s].cur += w[i]
 		}
 	}
+	exact.AddTo(f.sums, rows, vals, w)
 	return nil
 }
 
 func (f *floatSum) Output(slots []int32, prev bool) (column.Column, *Errors) {
-	sums, ns := f.cur, f.n.at(prev)
-	if prev {
-		sums = f.prev
-	}
 	b := column.NewBuilder(column.T(column.Double), len(slots))
 	for _, s := range slots {
+		n, sum := *f.n.at(s, prev), f.sum(s, prev)
 		switch {
-		case ns[s] == 0:
+		case n == 0:
 			b.AppendNull()
 		case f.avg:
-			column.Append(b, sums[s].Div(ns[s]))
+			column.Append(b, sum.Div(n))
 		default:
-			column.Append(b, sums[s].Float64())
+			column.Append(b, sum.Float64())
 		}
 	}
 	return b.Finish(), nil

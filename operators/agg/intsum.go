@@ -76,10 +76,10 @@ func (s *wideSum) big() *big.Int {
 	return v.Add(v, new(big.Int).SetUint64(s.lo))
 }
 
-func (a *intSum) Empty(slot int32) bool { return a.cur[slot] == wideSum{} }
+func (a *intSum) Empty(slot int32) bool { return a.v[slot].cur == wideSum{} }
 
 func (a *intSum) Encode(dst []byte, slot int32) []byte {
-	s := &a.cur[slot]
+	s := &a.v[slot].cur
 	dst = binary.AppendVarint(dst, s.n)
 	if s.hi == int64(s.lo)>>63 && s.mi == uint64(s.hi) { // the usual case: 64 bits
 		return binary.AppendVarint(append(dst, 0), int64(s.lo))
@@ -111,26 +111,26 @@ func (a *intSum) Decode(slot int32, b []byte) ([]byte, error) {
 	default:
 		return nil, errShort
 	}
-	a.cur[slot], a.prev[slot] = s, s
+	a.set(slot, s)
 	return b, nil
 }
 
 func (a *intSum) Add(slots []int32, arg *column.Column, w []int64) error {
 	switch a.arg.Kind {
 	case column.Bool, column.UInt8:
-		addInts(a.cur, slots, column.Values[uint8](arg), arg, w)
+		addInts(a.v, slots, column.Values[uint8](arg), arg, w)
 	case column.Int8:
-		addInts(a.cur, slots, column.Values[int8](arg), arg, w)
+		addInts(a.v, slots, column.Values[int8](arg), arg, w)
 	case column.Int16:
-		addInts(a.cur, slots, column.Values[int16](arg), arg, w)
+		addInts(a.v, slots, column.Values[int16](arg), arg, w)
 	case column.UInt16:
-		addInts(a.cur, slots, column.Values[uint16](arg), arg, w)
+		addInts(a.v, slots, column.Values[uint16](arg), arg, w)
 	case column.Int32:
-		addInts(a.cur, slots, column.Values[int32](arg), arg, w)
+		addInts(a.v, slots, column.Values[int32](arg), arg, w)
 	case column.UInt32:
-		addInts(a.cur, slots, column.Values[uint32](arg), arg, w)
+		addInts(a.v, slots, column.Values[uint32](arg), arg, w)
 	case column.Int64:
-		addInts(a.cur, slots, column.Values[int64](arg), arg, w)
+		addInts(a.v, slots, column.Values[int64](arg), arg, w)
 	default: // UBIGINT, HUGEINT, DECIMAL
 		for i, s := range slots {
 			if s < 0 || arg.IsNull(i) {
@@ -146,22 +146,22 @@ func (a *intSum) Add(slots []int32, arg *column.Column, w []int64) error {
 			if w != nil {
 				wt = w[i]
 			}
-			a.cur[s].add(v.Lo, v.Hi, wt)
+			a.v[s].cur.add(v.Lo, v.Hi, wt)
 		}
 	}
 	return nil
 }
 
-func addInts[V int8 | uint8 | int16 | uint16 | int32 | uint32 | int64](cur []wideSum, slots []int32, vals []V, arg *column.Column, w []int64) {
+func addInts[V int8 | uint8 | int16 | uint16 | int32 | uint32 | int64](v []pair[wideSum], slots []int32, vals []V, arg *column.Column, w []int64) {
 	for i, s := range slots {
 		if s < 0 || arg.Valid != nil && arg.IsNull(i) {
 			continue
 		}
-		v := int64(vals[i])
+		x := int64(vals[i])
 		if w == nil {
-			cur[s].add(uint64(v), v>>63, 1)
+			v[s].cur.add(uint64(x), x>>63, 1)
 		} else {
-			cur[s].add(uint64(v), v>>63, w[i])
+			v[s].cur.add(uint64(x), x>>63, w[i])
 		}
 	}
 }
@@ -175,14 +175,13 @@ var pow10 = func() (p [39]*big.Int) {
 }()
 
 func (a *intSum) Output(slots []int32, prev bool) (column.Column, *Errors) {
-	vals := a.at(prev)
 	if a.avg {
-		return a.averages(vals, slots), nil
+		return a.averages(slots, prev), nil
 	}
 	var errs *Errors
 	b := column.NewBuilder(a.result, len(slots))
 	for i, s := range slots {
-		v := &vals[s]
+		v := a.at(s, prev)
 		switch {
 		case v.n == 0:
 			b.AppendNull()
@@ -205,10 +204,10 @@ func (s *wideSum) tooLong(width int) bool {
 }
 
 // averages returns the correctly rounded quotients.
-func (a *intSum) averages(vals []wideSum, slots []int32) column.Column {
+func (a *intSum) averages(slots []int32, prev bool) column.Column {
 	b := column.NewBuilder(column.T(column.Double), len(slots))
 	for _, s := range slots {
-		v := &vals[s]
+		v := a.at(s, prev)
 		if v.n == 0 {
 			b.AppendNull()
 			continue

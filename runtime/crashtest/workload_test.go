@@ -155,7 +155,6 @@ func (w *run) append(p int, r *rand.Rand) bool {
 		w.fail("append %d of producer %d: %w", seq, p, err)
 	case second.Commit != 0 && second.Commit != res.Commit:
 		w.fail("append %d of producer %d is in commit %d and in %d", seq, p, res.Commit, second.Commit)
-	case second.Commit == 0 && res.Duplicate && w.l.commitOf(p, seq) == 0 && seq > 1 && false:
 	}
 	w.l.ack(p, seq, res.Commit)
 	return true

@@ -10,12 +10,11 @@ import (
 
 	"tidemill/runtime"
 	"tidemill/state/column"
-	"tidemill/views/duck"
 )
 
 // arrowRows writes rows as an Arrow IPC stream: the schema comes with the first batch, or with the end.
 type arrowRows struct {
-	rows   *duck.Rows        // or
+	rows   arrowSource       // or
 	table  arrow.RecordBatch // a table that is all there, given once and released by next
 	writer *ipc.Writer
 	out    appender
@@ -34,7 +33,7 @@ func newArrowRows(a *runtime.Answer) (*arrowRows, error) {
 	var schema *arrow.Schema
 	var err error
 	if a.Rows != nil {
-		r.rows = a.Rows.Rows
+		r.rows = a.Rows
 		schema, err = r.rows.Schema()
 	} else if r.table, err = recordOf(a.Fields, a.Cols, a.N); err == nil {
 		schema = r.table.Schema()

@@ -9,7 +9,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"tidemill/operators/agg"
 	"tidemill/runtime"
 	"tidemill/runtime/commitlog"
 	"tidemill/runtime/decode"
@@ -80,7 +79,6 @@ var sentinels = []struct {
 		Hint: "look up keyed tables and views that show all their grouping columns; read others with POST /sql"}},
 	{views.ErrTooManyOperators, Problem{Status: http.StatusBadRequest, Slug: "too-complex", SQLState: "54000", Hint: "split the view in two"}},
 	{runtime.ErrReservedName, Problem{Status: http.StatusBadRequest, Slug: "reserved-name", SQLState: "42939", Hint: "take another name"}},
-	{agg.ErrUnsupported, Problem{Status: http.StatusBadRequest, Slug: "not-maintained", SQLState: "0A000", Hint: "ask for it in a query over the view's rows"}},
 	{column.ErrText, Problem{Status: http.StatusBadRequest, Slug: "bad-value", SQLState: "22P02", Hint: "write the value as SQL does"}},
 	{column.ErrNotLossless, Problem{Status: http.StatusBadRequest, Slug: "not-exact", SQLState: "22003", Hint: "cast the column to VARCHAR, or ask for JSON"}},
 	{runtime.ErrClosed, closing},

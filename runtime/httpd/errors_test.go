@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"tidemill/operators/agg"
 	"tidemill/runtime"
 	"tidemill/runtime/commitlog"
 	"tidemill/runtime/decode"
@@ -77,7 +76,6 @@ func TestTranslate(t *testing.T) {
 		{&duck.SQLError{Kind: "Unknown", SQLState: "XX000", Position: -1}, 400, "bad-sql", "XX000"},
 		{views.ErrNoKey, 409, "no-key", "55000"},
 		{views.ErrTooManyOperators, 400, "too-complex", "54000"},
-		{agg.ErrUnsupported, 400, "not-maintained", "0A000"},
 		{commitlog.ErrFailed, 503, "stopped", "58030"},
 		{commitlog.ErrClosed, 503, "closing", "57P01"},
 		{commitlog.ErrTooLarge, 413, "too-large", "54000"},

@@ -10,14 +10,13 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 
 	"tidemill/state/column"
-	"tidemill/views/duck"
 )
 
 // nestedSource gives the rows of a query with columns of types that package column lacks. The numbers in
 // lists and structs keep all their digits as those in plain columns do: arrow-go's own JSON would turn
 // decimals to strings and fail on NaN.
 type nestedSource struct {
-	rows   *duck.Rows
+	rows   arrowSource
 	batch  arrow.RecordBatch // that values read, released when the next comes; nil before the first
 	values []jsonValue
 }
@@ -185,13 +184,11 @@ func exactType(sqlType string) bool {
 	return true
 }
 
-// checkTypes refuses results that no format can hold.
-func checkTypes(fields []duck.ResultField) error {
-	for _, f := range fields {
-		if !f.Type.Valid() && !exactType(f.SQLType) {
-			return &Problem{Status: http.StatusBadRequest, Slug: "unsupported-type", SQLState: "0A000", Column: f.Name,
-				Detail: "column " + f.Name + " has type " + f.SQLType + ", whose values cannot be answered exactly", Hint: "cast it to VARCHAR or to another type"}
-		}
+// checkType refuses a column that no format can hold.
+func checkType(name, sqlType string) error {
+	if exactType(sqlType) {
+		return nil
 	}
-	return nil
+	return &Problem{Status: http.StatusBadRequest, Slug: "unsupported-type", SQLState: "0A000", Column: name,
+		Detail: "column " + name + " has type " + sqlType + ", whose values cannot be answered exactly", Hint: "cast it to VARCHAR or to another type"}
 }

@@ -17,7 +17,6 @@ import (
 
 	"tidemill/runtime"
 	"tidemill/state/column"
-	"tidemill/views/duck"
 )
 
 // impatient is a server's patience in these tests: long against a packet on loopback, short for a test.
@@ -140,27 +139,10 @@ func TestPatienceIsPerRequest(t *testing.T) {
 	}
 }
 
-// duckRows gives an answer that DuckDB makes, without an engine.
-func duckRows(t *testing.T) func(context.Context, string) (*runtime.Answer, error) {
-	t.Helper()
-	x, err := duck.OpenExec(duck.Options{Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(x.Close)
-	return func(ctx context.Context, sql string) (*runtime.Answer, error) {
-		rows, err := x.Query(ctx, sql, nil, nil)
-		if err != nil {
-			return nil, err
-		}
-		return &runtime.Answer{Rows: &runtime.Rows{Rows: rows, Commit: 7}, Commit: 7}, nil
-	}
-}
-
 // TestReaderThatDoesNotRead: a client that asks for much and reads nothing is cut off, and its query ends.
 func TestReaderThatDoesNotRead(t *testing.T) {
 	e := newFake(t)
-	query := duckRows(t)
+	query := openEngine(t).Execute
 	ended := make(chan error, 1)
 	e.execute = func(ctx context.Context, sql string) (*runtime.Answer, error) {
 		context.AfterFunc(ctx, func() { ended <- context.Cause(ctx) })
@@ -195,7 +177,7 @@ func TestReaderThatDoesNotRead(t *testing.T) {
 // TestAnswerBreaksOff: an error after the first rows breaks the connection, in each format.
 func TestAnswerBreaksOff(t *testing.T) {
 	e := newFake(t)
-	e.execute = duckRows(t)
+	e.execute = openEngine(t).Execute
 	_, addr := serve(t, e, Options{})
 	sql := "SELECT CASE WHEN i < 2900000 THEN i ELSE error('boom' || i)::BIGINT END AS x FROM range(3000000) r(i)"
 	for _, f := range []string{"json", "ndjson", "arrow"} {

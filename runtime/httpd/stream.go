@@ -7,9 +7,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow"
+
 	"tidemill/runtime"
 	"tidemill/state/column"
-	"tidemill/views/duck"
 )
 
 // rowStream is an answer's rows on their way to the client: each call of next appends a batch in its
@@ -56,31 +57,39 @@ func (s *Server) answer(c *call, a *runtime.Answer, f format) error {
 	return err
 }
 
+// arrowSource is a query's rows as Arrow batches, which the caller releases; the error is io.EOF after the last.
+type arrowSource interface {
+	Schema() (*arrow.Schema, error)
+	NextArrow() (arrow.RecordBatch, error)
+}
+
 // newRowStream chooses the encoding. Results with columns of types that package column lacks (LIST, STRUCT)
 // come as Arrow batches.
 func newRowStream(a *runtime.Answer, f format) (rowStream, error) {
-	if a.Rows != nil {
-		if err := checkTypes(a.Rows.Fields()); err != nil {
+	if a.Rows == nil {
+		if f == formatArrow {
+			return newArrowRows(a)
+		}
+		return newJSONRows(fieldNames(a.Fields), &tableSource{cols: a.Cols, n: a.N}, f), nil
+	}
+	var names []string
+	nested := false
+	for _, fd := range a.Rows.Fields() {
+		if names = append(names, fd.Name); fd.Type.Valid() {
+			continue
+		}
+		nested = true
+		if err := checkType(fd.Name, fd.SQLType); err != nil {
 			return nil, err
 		}
 	}
 	switch {
 	case f == formatArrow:
 		return newArrowRows(a)
-	case a.Rows == nil:
-		return newJSONRows(fieldNames(a.Fields), &tableSource{cols: a.Cols, n: a.N}, f), nil
+	case nested:
+		return newJSONRows(names, &nestedSource{rows: a.Rows}, f), nil
 	}
-	fields := a.Rows.Fields()
-	names := make([]string, len(fields))
-	nested := false
-	for i, fd := range fields {
-		names[i] = fd.Name
-		nested = nested || !fd.Type.Valid()
-	}
-	if nested {
-		return newJSONRows(names, &nestedSource{rows: a.Rows.Rows}, f), nil
-	}
-	return newJSONRows(names, &columnSource{rows: a.Rows.Rows}, f), nil
+	return newJSONRows(names, &columnSource{rows: a.Rows}, f), nil
 }
 
 func fieldNames(fields []column.Field) []string {
@@ -112,7 +121,7 @@ func (t *tableSource) close() {}
 
 // columnSource gives a query's rows.
 type columnSource struct {
-	rows *duck.Rows
+	rows *runtime.Rows
 	batch
 }
 

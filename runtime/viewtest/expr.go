@@ -35,6 +35,8 @@ type generator struct {
 	scope []col
 	// safe asks for expressions that cannot fail.
 	safe bool
+	// grouped scopes are of aggregates, which DuckDB does not allow in TRY.
+	grouped bool
 }
 
 var allTypes = []column.Type{
@@ -147,7 +149,7 @@ func (g *generator) generic(t column.Type, depth int) expression {
 		}
 		return g.form(form{sql: pick(g.r, []string{"greatest($1, $2)", "least($1, $2)"}), args: T + "|" + T}, t, depth)
 	case 5:
-		if g.r.IntN(3) == 0 {
+		if !g.grouped && g.r.IntN(3) == 0 {
 			e := (&generator{r: g.r, scope: g.scope}).any(t, depth)
 			return expression{sql: "TRY(" + e.sql + ")", typ: t}
 		}

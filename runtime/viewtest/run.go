@@ -44,6 +44,21 @@ func (t *Totals) undecided(why string) {
 	t.refused("undecided: "+why, "")
 }
 
+// add adds the counts of o.
+func (t *Totals) add(o *Totals) {
+	for _, p := range [][2]*int{{&t.Made, &o.Made}, {&t.Accepted, &o.Accepted}, {&t.Commits, &o.Commits}, {&t.Compared, &o.Compared}, {&t.NotEmpty, &o.NotEmpty},
+		{&t.Rejecting, &o.Rejecting}, {&t.Lookups, &o.Lookups}, {&t.Restarts, &o.Restarts}, {&t.Crashes, &o.Crashes}, {&t.Undecided, &o.Undecided}} {
+		*p[0] += *p[1]
+	}
+	if t.Refusals == nil {
+		t.Refusals, t.Examples = map[string]int{}, map[string]string{}
+	}
+	for why, n := range o.Refusals {
+		t.Refusals[why] += n
+		t.Examples[why] = o.Examples[why]
+	}
+}
+
 // String is a line of the totals.
 func (t *Totals) String() string {
 	return fmt.Sprintf("%d commits; statements: %d made, %d accepted (%.0f%%); answers: %d compared, %.0f%% not empty, %d with rejects, %d undecided; %d lookups, %d restarts, %d crashes",
@@ -74,7 +89,9 @@ func Case(seed uint64, commits int, dir func() string, totals *Totals, shrinking
 	if disk {
 		set.Dir = dir()
 	}
-	ops, err := history(r, set, commits, totals)
+	own := &Totals{}
+	ops, err := history(r, set, commits, own)
+	totals.add(own)
 	if err == nil {
 		return nil
 	}
@@ -100,7 +117,7 @@ func history(r *rand.Rand, set settings, commits int, totals *Totals) (ops []ope
 	}
 	defer func() { err = errors.Join(err, x.close()) }()
 	w := &world{r: r, x: x}
-	for end := totals.Commits + commits; totals.Commits < end; {
+	for totals.Commits < commits {
 		op := w.next()
 		ops = append(ops, op)
 		if err := x.do(&op); err != nil {

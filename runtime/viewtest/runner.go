@@ -137,11 +137,12 @@ func (x *runner) do(op *operation) error {
 		return x.createView(op.View)
 	case op.Drop != "":
 		return x.drop(op.Drop)
-	case op.SQL != "":
-		if x.find(op.On) == nil {
+	case op.Change != nil:
+		rel := x.find(op.Change.Table)
+		if rel == nil {
 			return nil
 		}
-		return x.both(op.SQL, []string{op.SQL})
+		return x.both(op.Change.sql(rel.table), op.Change.plain(rel.table))
 	case op.Insert != nil:
 		rel := x.find(op.Insert.Table)
 		if rel == nil {

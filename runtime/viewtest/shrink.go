@@ -2,6 +2,7 @@ package viewtest
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 )
@@ -88,6 +89,15 @@ func smallerOps(op *operation) (out []operation) {
 			out = append(out, c)
 		}
 	}
+	if op.Change != nil && len(op.Change.Set) > 1 {
+		for i := range op.Change.Set {
+			c, ch := *op, *op.Change
+			ch.Set = maps.Clone(ch.Set)
+			delete(ch.Set, i)
+			c.Change = &ch
+			out = append(out, c)
+		}
+	}
 	if op.View != nil {
 		for _, b := range smallerBlocks(op.View.Block) {
 			c, v := *op, *op.View
@@ -153,16 +163,18 @@ func without[T any](s []T, i int) []T { return append(append([]T{}, s[:i]...), s
 // Script writes operations as SQL, with comments for what is not.
 func Script(ops []operation) string {
 	var b strings.Builder
+	tables := map[string]*table{}
 	for _, op := range ops {
 		switch {
 		case op.Table != nil:
+			tables[op.Table.Name] = op.Table
 			fmt.Fprintf(&b, "%s;\n", op.Table.ddl(true))
 		case op.View != nil:
 			fmt.Fprintf(&b, "CREATE MATERIALIZED VIEW %s AS %s;\n", op.View.Name, op.View.Block.sql())
 		case op.Drop != "":
 			fmt.Fprintf(&b, "DROP %s;\n", op.Drop)
-		case op.SQL != "":
-			fmt.Fprintf(&b, "%s;\n", op.SQL)
+		case op.Change != nil && tables[op.Change.Table] != nil:
+			fmt.Fprintf(&b, "%s;\n", op.Change.sql(tables[op.Change.Table]))
 		case op.Insert != nil:
 			fmt.Fprintf(&b, "INSERT INTO %s %v VALUES %s;\n", op.Insert.Table, op.Insert.Cols, tuples(op.Insert.Rows))
 		case op.Restart:

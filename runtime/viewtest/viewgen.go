@@ -64,7 +64,7 @@ func (w *world) newBlock(v *view, pool []*relation, nested int) (*block, []col) 
 	kind := w.r.IntN(10)
 	if kind < 6 {
 		scope = w.group(b, g)
-		g = &generator{r: w.r, scope: scope, safe: g.safe}
+		g = &generator{r: w.r, scope: scope, safe: g.safe, grouped: true}
 		if w.r.IntN(6) == 0 {
 			b.Having = append(b.Having, w.condition(g))
 		}

@@ -26,8 +26,7 @@ type operation struct {
 	Table   *table   // CREATE TABLE
 	View    *view    // CREATE MATERIALIZED VIEW
 	Drop    string   // DROP
-	SQL     string   // UPDATE, DELETE or INSERT ... SELECT
-	On      string   // the table that SQL changes
+	Change  *change  // UPDATE, DELETE or INSERT ... SELECT
 	Insert  *insert  // INSERT ... VALUES
 	Appends []insert // sent at once, each to a bag or to a keyed table of its own
 	Crash   *crash   // while the appends are on their way
@@ -43,6 +42,45 @@ type insert struct {
 	Producer string
 	// Repeat sends the producer's last append again; Gap leaves a seq out.
 	Repeat, Gap bool
+}
+
+// change is an UPDATE, DELETE or INSERT ... SELECT of a table's own rows.
+type change struct {
+	Table string
+	Kind  string         // UPDATE, DELETE, INSERT
+	Set   map[int]string // column to expression
+	Where string         // with the word, or empty
+}
+
+// sql writes the statement as a user does.
+func (c *change) sql(t *table) string {
+	switch c.Kind {
+	case "DELETE":
+		return "DELETE FROM " + c.Table + c.Where
+	case "INSERT":
+		return "INSERT INTO " + c.Table + " SELECT * FROM " + c.Table + c.Where
+	}
+	var set []string
+	for i, col := range t.Cols {
+		if e, ok := c.Set[i]; ok {
+			set = append(set, col.Name+" = "+e)
+		}
+	}
+	return "UPDATE " + c.Table + " SET " + strings.Join(set, ", ") + c.Where
+}
+
+// plain writes it for the oracle: DuckDB's UPDATE leaves a row alone when its new values equal the old ones, and so
+// takes -0.0 for 0.0.
+func (c *change) plain(t *table) []string {
+	if c.Kind != "UPDATE" {
+		return []string{c.sql(t)}
+	}
+	shown := t.names(t.all())
+	for i, e := range c.Set {
+		shown[i] = "CAST((" + e + ") AS " + t.Cols[i].Type.String() + ") AS " + shown[i]
+	}
+	return []string{"CREATE OR REPLACE TEMP TABLE updated AS SELECT " + strings.Join(shown, ", ") + " FROM " + c.Table + c.Where,
+		"DELETE FROM " + c.Table + c.Where, "INSERT INTO " + c.Table + " SELECT * FROM updated"}
 }
 
 // crash is the loss of everything that was not synced, or of a part of it.
@@ -71,7 +109,7 @@ func (w *world) next() operation {
 	}
 	views := len(w.relations()) - len(tables)
 	switch n := w.r.IntN(100); {
-	case w.x.totals.Commits%7 == 1 && w.x.size(tables[len(tables)-1].name) == 0:
+	case w.r.IntN(2) == 0 && w.x.size(tables[len(tables)-1].name) == 0:
 		return operation{Appends: w.appends(3)}
 	case views < 2 || views < 8 && n < 14 || views < 14 && n < 4:
 		return operation{View: w.newView()}
@@ -173,36 +211,29 @@ func (w *world) change(rel *relation) operation {
 	if w.r.IntN(8) > 0 {
 		where = " WHERE " + g.any(column.T(column.Bool), 2).sql
 	}
-	op := operation{On: t.Name}
+	c := &change{Table: t.Name, Kind: "INSERT", Where: where}
 	switch n := w.r.IntN(10); {
-	case n < 3:
-		op.SQL = "DELETE FROM " + t.Name + where
+	case n < 3 || n == 9 && t.Key == nil && w.x.size(t.Name) > 600:
+		c.Kind = "DELETE"
 		if where == "" && w.r.IntN(3) > 0 {
-			op.SQL += " WHERE " + g.any(column.T(column.Bool), 2).sql
+			c.Where = " WHERE " + g.any(column.T(column.Bool), 2).sql
 		}
 	case n < 9 || t.Key != nil:
-		var set []string
-		for i, c := range t.Cols {
+		c.Kind, c.Set = "UPDATE", map[int]string{}
+		for i, col := range t.Cols {
 			if contains(t.Key, i) || w.r.IntN(3) > 0 {
 				continue
 			}
-			e := g.any(c.Type, 2).sql
-			if c.style == summing || c.NotNull {
-				e = random(w.r, c.Type, c.style).sql
+			c.Set[i] = g.any(col.Type, 2).sql
+			if col.style == summing || col.NotNull {
+				c.Set[i] = random(w.r, col.Type, col.style).sql
 			}
-			set = append(set, c.Name+" = "+e)
 		}
-		if len(set) == 0 {
+		if len(c.Set) == 0 {
 			return operation{Appends: w.appends(1)}
 		}
-		op.SQL = "UPDATE " + t.Name + " SET " + strings.Join(set, ", ") + where
-	default:
-		op.SQL = "INSERT INTO " + t.Name + " SELECT * FROM " + t.Name + where
-		if w.x.size(t.Name) > 600 {
-			op.SQL = "DELETE FROM " + t.Name + where
-		}
 	}
-	return op
+	return operation{Change: c}
 }
 
 func (w *world) drop() operation {
