@@ -65,6 +65,10 @@ func (e *Engine) run() {
 
 // commitAppends makes one commit of first and the appends that wait behind it.
 func (e *Engine) commitAppends(first *appendRequest) {
+	if err := e.failure(); err != nil { // it was sent before that; its first may be what failed
+		first.done <- appendDone{err: err}
+		return
+	}
 	micros := e.now()
 	taken, repeats := e.gather(first, micros)
 	commit, err := e.published.Load(), error(nil)
@@ -157,13 +161,24 @@ func (e *Engine) commit(rec *logrec.Record) (uint64, error) {
 	err := e.apply(n, rec)
 	e.stats.step(e.opts.Now().Sub(start))
 	if serr := <-synced; serr != nil {
-		return 0, e.fail(serr)
+		err = serr
 	}
 	if err != nil {
-		return 0, e.fail(err)
+		err = e.fail(err)
+		e.void()
+		return 0, err
 	}
 	e.publish(n)
 	return n, nil
+}
+
+// void undoes what apply has done of a commit that is not to be: what is published stays readable. The
+// engine has failed, and with it what producers seem to have sent.
+func (e *Engine) void() {
+	e.defined, e.removed = nil, nil
+	if err := e.graph.Void(); err != nil {
+		e.logger.Error("cannot undo the failed commit; reads may show it", "error", err)
+	}
 }
 
 // sync starts the log's fsync.
@@ -264,6 +279,7 @@ func (e *Engine) appendRows(n uint64, entries []logrec.Entry) (views.Delta, erro
 func (e *Engine) publish(n uint64) {
 	e.graph.Publish()
 	if e.defined != nil {
+		e.remove()
 		e.catalog.Store(e.defined)
 		e.readable.Store(e.describe(e.defined))
 		e.defined = nil

@@ -154,22 +154,35 @@ func (e *Engine) drop(ctx context.Context, st *catalog.Statement) (*Answer, erro
 
 // atOffset moves an error's place in a view's SELECT to its place in the statement.
 func atOffset(err error, st *catalog.Statement) error {
-	shift := func(pos, line, col *int) {
+	return moved(err, st.Text, func(pos int) int { return pos + st.SelectAt - st.Span.Start })
+}
+
+// moved moves the place of an error about a part of a statement to where place says it is in text.
+func moved(err error, text string, place func(pos int) int) error {
+	move := func(pos, line, col *int) {
 		if *pos < 0 {
 			return
 		}
-		before := st.Text[:min(*pos+st.SelectAt-st.Span.Start, len(st.Text))]
-		*pos = len(before)
-		*line = 1 + strings.Count(before, "\n")
-		*col = 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
+		*line, *col = 0, 0
+		if *pos = place(*pos); *pos >= 0 && *pos <= len(text) {
+			*line, *col = lineOf(text, *pos)
+		} else {
+			*pos = -1
+		}
 	}
 	var pe *plan.Error
 	if errors.As(err, &pe) {
-		shift(&pe.Position, &pe.Line, &pe.Col)
+		move(&pe.Position, &pe.Line, &pe.Col)
 	}
 	var se *duck.SQLError
 	if errors.As(err, &se) {
-		shift(&se.Position, &se.Line, &se.Column)
+		move(&se.Position, &se.Line, &se.Column)
 	}
 	return err
+}
+
+// lineOf returns the line of a byte of text, from 1, and its character in the line, from 1.
+func lineOf(text string, pos int) (line, col int) {
+	before := text[:pos]
+	return 1 + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
 }

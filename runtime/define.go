@@ -49,12 +49,7 @@ func (e *Engine) define(n uint64, payload []byte) (*views.View, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, rel := range dropped {
-			e.graph.Remove(rel)
-			e.dropped = append(e.dropped, rel.ID)
-		}
-		e.lookups.Store(&sync.Map{})
-		e.defined = next
+		e.defined, e.removed = next, dropped
 		return nil, nil
 	}
 	d.Create.CreatedAt = n
@@ -68,6 +63,18 @@ func (e *Engine) define(n uint64, payload []byte) (*views.View, error) {
 	}
 	_, err = e.graph.AddTable(rel, image.NewRows(types(rel)))
 	return nil, err
+}
+
+// remove takes out what the commit has dropped.
+func (e *Engine) remove() {
+	for _, rel := range e.removed {
+		e.graph.Remove(rel)
+		e.dropped = append(e.dropped, rel.ID)
+	}
+	if e.removed != nil {
+		e.lookups.Store(&sync.Map{})
+	}
+	e.removed = nil
 }
 
 // errCatalogMoved says that the catalog is not the one that a statement was planned for.

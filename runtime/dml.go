@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"tidemill/runtime/logrec"
@@ -15,7 +16,12 @@ import (
 // insert runs INSERT INTO rel tail. Rows that do not depend on relations are made beside the committer; a
 // statement that may read some is run on it, between two commits, so that nothing changes between its
 // reading and its writing.
-func (e *Engine) insert(ctx context.Context, rel *catalog.Relation, tail string) (*Answer, error) {
+func (e *Engine) insert(ctx context.Context, rel *catalog.Relation, st *catalog.Statement) (*Answer, error) {
+	answer, err := e.insertTail(ctx, rel, st.Tail)
+	return answer, moved(err, st.Text, func(pos int) int { return pos + st.TailAt - st.Span.Start })
+}
+
+func (e *Engine) insertTail(ctx context.Context, rel *catalog.Relation, tail string) (*Answer, error) {
 	target := duck.InsertTarget{Name: rel.Name, Fields: rel.Fields, Defaults: rel.Defaults}
 	if mayRead.MatchString(tail) {
 		return e.change(ctx, rel, func(rd *readable) ([]logrec.Entry, int, error) {
@@ -108,30 +114,56 @@ func (e *Engine) readNow(ctx context.Context, rd *readable, sql string, reads []
 	return rows.ReadAll()
 }
 
-// source is the FROM clause of a statement that changes rows of rel.
-func source(rel *catalog.Relation, alias string) string {
+// rewritten is a SELECT made of parts of a user's statement, so that places in it can be found there.
+type rewritten struct {
+	text  strings.Builder
+	parts []part
+}
+
+type part struct{ from, to, at int } // bytes of the SELECT, and where they stand in the statement
+
+func (r *rewritten) add(text string) { r.text.WriteString(text) }
+
+// user adds text that stands at a place of the statement.
+func (r *rewritten) user(text string, at int) {
+	from := r.text.Len()
+	r.text.WriteString(text)
+	r.parts = append(r.parts, part{from, r.text.Len(), at})
+}
+
+// place returns where a place of the SELECT is in the statement, or -1.
+func (r *rewritten) place(pos int) int {
+	for _, p := range r.parts {
+		if p.from <= pos && pos <= p.to {
+			return p.at + pos - p.from
+		}
+	}
+	return -1
+}
+
+// rows writes FROM and WHERE of a statement that changes rows of rel.
+func (r *rewritten) rows(rel *catalog.Relation, st *catalog.Statement) {
+	alias := st.Alias
 	if alias == "" {
 		alias = rel.Name
 	}
-	return fmt.Sprintf("tidemill_scan_rowid(%s) AS %s", duck.QuoteString(rel.Name), duck.QuoteIdent(alias))
-}
-
-func where(condition string) string {
-	if condition == "" {
-		return ""
+	r.add(fmt.Sprintf(" FROM tidemill_scan_rowid(%s) AS %s", duck.QuoteString(rel.Name), duck.QuoteIdent(alias)))
+	if st.Where != "" {
+		r.add(" WHERE ")
+		r.user(st.Where, st.WhereAt-st.Span.Start)
 	}
-	return " WHERE " + condition
 }
 
 // delete runs DELETE FROM rel. It is logged by key, or by rowid where there is none.
-func (e *Engine) delete(ctx context.Context, rel *catalog.Relation, alias, condition string) (*Answer, error) {
-	return e.change(ctx, rel, func(rd *readable) ([]logrec.Entry, int, error) {
-		shown := []string{`"$rowid"`}
-		for _, k := range rel.PrimaryKey {
-			shown = append(shown, duck.QuoteIdent(rel.Fields[k].Name))
-		}
-		sql := "SELECT " + strings.Join(shown, ", ") + " FROM " + source(rel, alias) + where(condition)
-		cols, n, err := e.readNow(ctx, rd, sql, rd.all())
+func (e *Engine) delete(ctx context.Context, rel *catalog.Relation, st *catalog.Statement) (*Answer, error) {
+	var sql rewritten
+	sql.add(`SELECT "$rowid"`)
+	for _, k := range rel.PrimaryKey {
+		sql.add(", " + duck.QuoteIdent(rel.Fields[k].Name))
+	}
+	sql.rows(rel, st)
+	answer, err := e.change(ctx, rel, func(rd *readable) ([]logrec.Entry, int, error) {
+		cols, n, err := e.readNow(ctx, rd, sql.text.String(), rd.all())
 		if err != nil || n == 0 {
 			return nil, 0, err
 		}
@@ -147,6 +179,7 @@ func (e *Engine) delete(ctx context.Context, rel *catalog.Relation, alias, condi
 		}
 		return []logrec.Entry{appendEntry(rel, full, n, column.NewBitmap(n, true))}, n, nil
 	})
+	return answer, moved(err, st.Text, sql.place)
 }
 
 func deleteEntry(rel *catalog.Relation, rowids *column.Column) logrec.Entry {
@@ -155,18 +188,33 @@ func deleteEntry(rel *catalog.Relation, rowids *column.Column) logrec.Entry {
 }
 
 // update runs UPDATE rel SET: the new rows are logged, not the expressions. Key columns cannot be set.
-func (e *Engine) update(ctx context.Context, rel *catalog.Relation, alias, condition string, set map[int]string) (*Answer, error) {
-	return e.change(ctx, rel, func(rd *readable) ([]logrec.Entry, int, error) {
-		shown := []string{`"$rowid"`}
-		for i, f := range rel.Fields {
-			value := duck.QuoteIdent(f.Name)
-			if v, ok := set[i]; ok {
-				value = fmt.Sprintf("CAST((%s) AS %s)", v, f.Type)
+func (e *Engine) update(ctx context.Context, rel *catalog.Relation, st *catalog.Statement) (*Answer, error) {
+	set, err := assignments(rel, st)
+	if err != nil {
+		return nil, err
+	}
+	var sql rewritten
+	sql.add(`SELECT "$rowid"`)
+	for i, f := range rel.Fields {
+		a, ok := set[i]
+		switch {
+		case !ok:
+			sql.add(", " + duck.QuoteIdent(f.Name))
+		case strings.EqualFold(strings.TrimSpace(a.Expr), "DEFAULT"):
+			value := "NULL"
+			if rel.Defaults != nil && rel.Defaults[i] != "" {
+				value = rel.Defaults[i]
 			}
-			shown = append(shown, value)
+			sql.add(fmt.Sprintf(", CAST((%s) AS %s)", value, f.Type))
+		default:
+			sql.add(", CAST((")
+			sql.user(a.Expr, a.ExprAt-st.Span.Start)
+			sql.add(fmt.Sprintf(") AS %s)", f.Type))
 		}
-		sql := "SELECT " + strings.Join(shown, ", ") + " FROM " + source(rel, alias) + where(condition)
-		cols, n, err := e.readNow(ctx, rd, sql, rd.all())
+	}
+	sql.rows(rel, st)
+	answer, err := e.change(ctx, rel, func(rd *readable) ([]logrec.Entry, int, error) {
+		cols, n, err := e.readNow(ctx, rd, sql.text.String(), rd.all())
 		if err != nil || n == 0 {
 			return nil, 0, err
 		}
@@ -179,4 +227,24 @@ func (e *Engine) update(ctx context.Context, rel *catalog.Relation, alias, condi
 		}
 		return []logrec.Entry{deleteEntry(rel, &cols[0]), rows}, n, nil
 	})
+	return answer, moved(err, st.Text, sql.place)
+}
+
+// assignments returns what an UPDATE sets, by column.
+func assignments(rel *catalog.Relation, st *catalog.Statement) (map[int]catalog.Assignment, error) {
+	set := map[int]catalog.Assignment{}
+	for _, a := range st.Set {
+		i := slices.IndexFunc(rel.Fields, func(f column.Field) bool { return catalog.SameName(f.Name, a.Column) })
+		if i < 0 {
+			pos := a.ColumnAt - st.Span.Start
+			line, col := lineOf(st.Text, pos)
+			return nil, &catalog.SyntaxError{Position: pos, Line: line, Col: col,
+				Message: fmt.Sprintf("table %s has no column %q", rel.Name, a.Column), Hint: "DESCRIBE " + rel.Name + " lists its columns"}
+		}
+		if slices.Contains(rel.PrimaryKey, i) {
+			return nil, &UnsupportedError{"UPDATE of the key column " + rel.Fields[i].Name, "delete the row and insert it under its new key"}
+		}
+		set[i] = a
+	}
+	return set, nil
 }

@@ -82,7 +82,8 @@ type Engine struct {
 	since     uncheckpointed
 	looked    time.Time // when memory was last added up
 	stats     *stats
-	dropped   []uint32 // relations dropped since the last checkpoint
+	removed   []*catalog.Relation // what the running commit drops
+	dropped   []uint32            // relations dropped since the last checkpoint
 }
 
 // request is something that the committer does.

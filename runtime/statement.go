@@ -53,7 +53,20 @@ func (e *Engine) Execute(ctx context.Context, sql string) (*Answer, error) {
 	case catalog.ExplainNew, catalog.ExplainView:
 		return e.explain(ctx, &st)
 	}
-	return nil, &UnsupportedError{Words: st.Words, Hint: st.Hint}
+	return nil, e.unsupported(&st)
+}
+
+// unsupported says what is wrong with a statement that is none of ours: DuckDB may find that it is no SQL.
+func (e *Engine) unsupported(st *catalog.Statement) error {
+	x, _, err := e.reader.enter()
+	if err != nil {
+		return err
+	}
+	defer e.reader.leave()
+	if _, err := x.StatementKinds(st.Text); err != nil {
+		return err
+	}
+	return &UnsupportedError{Words: st.Words, Hint: st.Hint}
 }
 
 // UnsupportedError is a statement that Tidemill does not run.
@@ -69,29 +82,11 @@ func (e *Engine) changeRows(ctx context.Context, st *catalog.Statement) (*Answer
 	}
 	switch st.Kind {
 	case catalog.Insert:
-		return e.insert(ctx, rel, st.Tail)
+		return e.insert(ctx, rel, st)
 	case catalog.Delete:
-		return e.delete(ctx, rel, st.Alias, st.Where)
+		return e.delete(ctx, rel, st)
 	}
-	set := map[int]string{}
-	for _, a := range st.Set {
-		i := slices.IndexFunc(rel.Fields, func(f column.Field) bool { return catalog.SameName(f.Name, a.Column) })
-		if i < 0 {
-			return nil, &catalog.SyntaxError{Position: a.ColumnAt, Line: 1, Col: 1 + a.ColumnAt,
-				Message: fmt.Sprintf("table %s has no column %q", rel.Name, a.Column), Hint: "DESCRIBE " + rel.Name + " lists its columns"}
-		}
-		if slices.Contains(rel.PrimaryKey, i) {
-			return nil, &UnsupportedError{"UPDATE of the key column " + rel.Fields[i].Name, "delete the row and insert it under its new key"}
-		}
-		set[i] = a.Expr
-		if strings.EqualFold(strings.TrimSpace(a.Expr), "DEFAULT") {
-			set[i] = "NULL"
-			if rel.Defaults != nil && rel.Defaults[i] != "" {
-				set[i] = rel.Defaults[i]
-			}
-		}
-	}
-	return e.update(ctx, rel, st.Alias, st.Where, set)
+	return e.update(ctx, rel, st)
 }
 
 // textTable makes an answer of text columns.

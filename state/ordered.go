@@ -180,8 +180,11 @@ func (o *Ordered) Publish(commit uint64) {
 	o.touched, o.commit = o.touched[:0], 0
 }
 
-// Void ends the commit and undoes it.
+// Void ends the commit and undoes it. Outside of a commit it does nothing.
 func (o *Ordered) Void() {
+	if o.commit == 0 {
+		return
+	}
 	for _, s := range o.touched {
 		e := &o.slots[s]
 		e.w = e.prev

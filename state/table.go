@@ -247,8 +247,11 @@ func (t *Table) empty(s int32) bool {
 }
 
 // Void ends the commit and undoes it: the values are those of before, and slots that it created are
-// free.
+// free. Outside of a commit it does nothing.
 func (t *Table) Void() {
+	if t.commit == 0 {
+		return
+	}
 	t.slices(t.touched, func(part []int32) {
 		for _, c := range t.cells {
 			c.Restore(part)

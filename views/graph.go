@@ -1,6 +1,7 @@
 package views
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -238,6 +239,25 @@ func (g *Graph) Publish() {
 			v.end()
 		}
 	}
+}
+
+// Void undoes the running commit, which may be half done: snapshots show what the last published commit left.
+func (g *Graph) Void() error {
+	for _, v := range g.views {
+		if !v.active {
+			continue
+		}
+		for _, op := range v.operators() {
+			op.Void()
+		}
+		v.end()
+	}
+	var errs []error
+	for _, t := range g.touched {
+		errs = append(errs, t.void())
+	}
+	g.touched = g.touched[:0]
+	return errors.Join(errs...)
 }
 
 func (v *View) end() {

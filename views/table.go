@@ -31,6 +31,8 @@ type Table struct {
 	slots  []int32
 	keys   *rowkey.Encoder
 	killed []uint64 // of the running commit's winners, scratch
+	first  uint64   // rowid of the first row that the running commit appends
+	undo   []uint64 // rows that the running commit has killed
 }
 
 func newTable(db *state.DB, rel *catalog.Relation, rows *image.Rows, warm int64) (*Table, error) {
@@ -51,7 +53,7 @@ func newTable(db *state.DB, rel *catalog.Relation, rows *image.Rows, warm int64)
 func (t *Table) Keyed() bool { return t.index != nil }
 
 func (t *Table) begin(commit uint64) {
-	t.commit = commit
+	t.commit, t.first, t.undo = commit, t.Rows.Next(), t.undo[:0]
 	if t.index != nil {
 		t.index.Begin(commit)
 	}
@@ -66,6 +68,28 @@ func (t *Table) publish() {
 		t.index.Publish(t.commit)
 	}
 	t.commit = 0
+}
+
+// void undoes the running commit. Its rowids are not used again.
+func (t *Table) void() error {
+	for _, id := range t.undo {
+		if id >= t.first {
+			continue
+		}
+		if _, err := t.Rows.Revive(id); err != nil {
+			return err
+		}
+	}
+	for id := t.first; id < t.Rows.Next(); id++ {
+		if _, err := t.Rows.Kill(id); err != nil {
+			return err
+		}
+	}
+	if t.index != nil {
+		t.index.Void()
+	}
+	t.commit = 0
+	return nil
 }
 
 // Caches returns what checkpoints and eviction go through.
@@ -179,6 +203,7 @@ func (t *Table) kill(ids []uint64, wanted bool) (*zset.Batch, error) {
 		if !there {
 			return nil, fmt.Errorf("table %s: row %d is not there", t.Rel.Name, id)
 		}
+		t.undo = append(t.undo, id)
 	}
 	return out, nil
 }

@@ -47,7 +47,7 @@ relations are named bench_... and dropped afterwards. Scenarios, or all:
 				if err != nil {
 					return err
 				}
-				o.Command = []string{self, "serve", "--log-level", "info"}
+				o.Command = []string{self, "serve", "--log-level", "info"} // it says where it listens
 				if memory > 0 {
 					o.Command = append(o.Command, "--memory", memory.String())
 				}
@@ -68,7 +68,7 @@ relations are named bench_... and dropped afterwards. Scenarios, or all:
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.URL, "url", "", "measure the server at this `url`")
-	f.BoolVar(&embedded, "embedded", true, "start a server for each case (the default)")
+	f.BoolVar(&embedded, "embedded", true, "start a server for each case, unless there is a --url")
 	f.StringVar(&jsonFile, "json", "", "append an object a line for each figure to this `file`")
 	f.StringVar(&o.Dir, "dir", "", "`directory` for the servers' directories; the system's for temporary files by default")
 	f.Float64Var(&o.Seconds, "seconds", o.Seconds, "length of each timed case")

@@ -51,7 +51,7 @@ func (s *size) String() string {
 			return strconv.FormatInt(n/u.bytes, 10) + u.name
 		}
 	}
-	return "0B"
+	return "0" // which help does not show as a default
 }
 
 // Set implements pflag.Value.

@@ -131,6 +131,37 @@ func conjunction(es []expression) string {
 	return strings.Join(all, " AND ")
 }
 
+// prune removes the aggregates that nothing shows: they are not in the SQL.
+func (b *block) prune() {
+	used := ""
+	for _, o := range b.Outs {
+		used += o.sql
+	}
+	for _, h := range b.Having {
+		used += h.sql
+	}
+	var names []string
+	var kept []aggregate
+	for i, a := range b.Aggs {
+		if strings.Contains(used, aggName(i)) {
+			names = append(names, aggName(i), aggName(len(kept)))
+			kept = append(kept, a)
+		}
+	}
+	if len(kept) == len(b.Aggs) || len(b.Groups) == 0 && len(kept) == 0 {
+		return
+	}
+	b.Aggs = kept
+	r := strings.NewReplacer(names...)
+	b.Outs, b.Having = append([]output{}, b.Outs...), append([]expression{}, b.Having...)
+	for i := range b.Outs {
+		b.Outs[i].sql = r.Replace(b.Outs[i].sql)
+	}
+	for i := range b.Having {
+		b.Having[i].sql = r.Replace(b.Having[i].sql)
+	}
+}
+
 // staged is a block as queries of plain DuckDB in which nothing can fail: its rows, and for each place where a
 // row can be rejected the number of those that are.
 type staged struct {

@@ -130,7 +130,7 @@ func history(r *rand.Rand, set settings, commits int, totals *Totals) (ops []ope
 	return ops, nil
 }
 
-// replay runs recorded operations.
+// replay runs recorded operations and compares at their end.
 func replay(set settings, ops []operation) (err error) {
 	x, err := newRunner(set, &Totals{})
 	if err != nil {
@@ -141,9 +141,6 @@ func replay(set settings, ops []operation) (err error) {
 		if err := x.do(&ops[i]); err != nil {
 			return err
 		}
-		if err := x.compare(); err != nil {
-			return err
-		}
 	}
-	return nil
+	return x.compare()
 }

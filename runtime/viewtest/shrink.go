@@ -30,11 +30,15 @@ func shrink(ops []operation, failure error, run func([]operation) error, deadlin
 		before = size(ops)
 		ops = fewer(ops, fails)
 		for i := range ops {
-			for _, smaller := range smallerOps(&ops[i]) {
-				try := append([]operation{}, ops...)
-				try[i] = smaller
-				if fails(try) {
-					ops = try
+			for again := true; again; {
+				again = false
+				for _, smaller := range smallerOps(&ops[i]) {
+					try := append([]operation{}, ops...)
+					try[i] = smaller
+					if fails(try) {
+						ops, again = try, true
+						break
+					}
 				}
 			}
 		}
@@ -138,14 +142,30 @@ func smallerBlocks(b *block) (out []*block) {
 		change(&c)
 		out = append(out, &c)
 	}
+	for i := range b.Outs {
+		if len(b.Outs) > 1 {
+			add(func(c *block) { c.Outs = without(b.Outs, i); c.prune() })
+		}
+	}
 	for i := range b.Where {
 		add(func(c *block) { c.Where = without(b.Where, i) })
 	}
 	for i := range b.Having {
-		add(func(c *block) { c.Having = without(b.Having, i) })
+		add(func(c *block) { c.Having = without(b.Having, i); c.prune() })
 	}
 	if b.Distinct {
 		add(func(c *block) { c.Distinct = false })
+	}
+	for i, s := range b.From {
+		if s.Block == nil {
+			continue
+		}
+		for _, in := range smallerBlocks(s.Block) {
+			add(func(c *block) {
+				c.From = append([]source{}, b.From...)
+				c.From[i].Block = in
+			})
+		}
 	}
 	for i := range b.Aggs {
 		if b.Aggs[i].Filter != nil {

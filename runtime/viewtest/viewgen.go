@@ -71,7 +71,28 @@ func (w *world) newBlock(v *view, pool []*relation, nested int) (*block, []col) 
 	} else if kind == 6 {
 		b.Distinct = true
 	}
-	return b, w.outputs(b, g)
+	cols := w.outputs(b, g)
+	if b.Grouped && len(b.Groups) == 0 && !b.shows(`"$a`) { // else it would be no aggregate
+		b.Outs = append(b.Outs, output{expression{sql: aggName(0), typ: b.Aggs[0].typ}, fmt.Sprintf("c%d", len(cols))})
+		cols = append(cols, col{name: fmt.Sprintf("c%d", len(cols)), typ: b.Aggs[0].typ, exact: b.Aggs[0].exact, loose: b.Aggs[0].loose})
+	}
+	b.prune()
+	return b, cols
+}
+
+// shows reports whether an output or HAVING has the text.
+func (b *block) shows(text string) bool {
+	for _, o := range b.Outs {
+		if strings.Contains(o.sql, text) {
+			return true
+		}
+	}
+	for _, h := range b.Having {
+		if strings.Contains(h.sql, text) {
+			return true
+		}
+	}
+	return false
 }
 
 // condition is a predicate that many rows pass.

@@ -193,6 +193,22 @@ func (r *Rows) Kill(rowid uint64) (bool, error) {
 	return true, nil
 }
 
+// Revive undoes the Kill of a row that no Save has been planned without. It reports whether the row was dead.
+func (r *Rows) Revive(rowid uint64) (bool, error) {
+	p, i, err := r.find(rowid)
+	if err != nil || p == nil || bit(p.live, i) {
+		return false, err
+	}
+	if p.shared {
+		p.live, p.shared = append([]byte(nil), p.live...), false
+	}
+	column.SetBit(p.live, i)
+	p.dead--
+	p.dirty = true
+	r.live++
+	return true, nil
+}
+
 // Gather returns the values of rows that are there, in the order of rowids.
 func (r *Rows) Gather(rowids []uint64) ([]column.Column, error) {
 	out := make([]*column.Builder, len(r.types))

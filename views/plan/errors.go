@@ -31,6 +31,9 @@ func (e *Error) Error() string {
 
 // unsupported is the error of a construct that views do not maintain.
 func unsupported(construct, hint string, find ...string) *Error {
+	if hint == "" {
+		hint = "maintain the parts without it in views, and use it in the query that reads them: ad-hoc queries take all of DuckDB's SQL"
+	}
 	return &Error{
 		Construct: construct, Position: -1, Hint: hint, find: find,
 		Message: construct + " cannot be used in a materialized view",

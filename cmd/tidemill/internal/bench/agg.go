@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"tidemill/cmd/tidemill/internal/client"
@@ -34,7 +33,7 @@ func aggregate(ctx context.Context, r *runner) error {
 		if err != nil {
 			return err
 		}
-		f := &Figure{Case: fmt.Sprintf("%d producers, %s keys", r.Producers, grouped(int64(r.Keys)))}
+		f := &Figure{Case: count(r.Producers, "producer") + ", " + grouped(int64(r.Keys)) + " keys"}
 		f.timed(float64(r.Rows), "rows/s", time.Since(begun), &l)
 		f.PeakMB = t.peak()
 		if wrong == nil {

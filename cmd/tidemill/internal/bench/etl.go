@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"tidemill/cmd/tidemill/internal/client"
@@ -38,7 +37,7 @@ func etl(ctx context.Context, r *runner) error {
 		if err != nil {
 			return err
 		}
-		f := &Figure{Case: fmt.Sprintf("%d producers, %s rows kept", r.Producers, grouped(n))}
+		f := &Figure{Case: count(r.Producers, "producer") + ", " + grouped(n) + " rows kept"}
 		f.timed(float64(r.Rows), "rows/s", time.Since(begun), &l)
 		f.PeakMB = t.peak()
 		if wrong == nil {

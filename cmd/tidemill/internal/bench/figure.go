@@ -88,3 +88,11 @@ func grouped(n int64) string {
 	}
 	return text
 }
+
+// count writes a number of things.
+func count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return grouped(int64(n)) + " " + thing
+}

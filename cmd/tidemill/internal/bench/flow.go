@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -15,7 +14,7 @@ func flow(ctx context.Context, r *runner) error {
 	const rows, pool = 1000, 64
 	f := newEventFlow(r.Producers, pool, rows)
 	for depth := range len(stages) + 1 {
-		if err := r.with(ctx, func(t *target) error { return f.measure(ctx, r, t, depth, fmt.Sprintf("%d stages", depth), rows, "rows/s") }); err != nil {
+		if err := r.with(ctx, func(t *target) error { return f.measure(ctx, r, t, depth, count(depth, "stage"), rows, "rows/s") }); err != nil {
 			return err
 		}
 	}
@@ -33,9 +32,11 @@ func (f *eventFlow) measure(ctx context.Context, r *runner, t *target, depth int
 	var wrong error
 	begun := time.Now()
 	end := begun.Add(r.length())
+	var took time.Duration
 	err := together(ctx, 2, func(ctx context.Context, w int) (err error) {
 		if w == 0 {
 			times, err = t.cycle(ctx, "events", f.bodies, client.TypeNDJSON, end, &l, func() { acked.Add(f.effects[0][0].rows) })
+			took = time.Since(begun)
 			return err
 		}
 		wrong, err = f.watch(ctx, t, depth, end, &acked)
@@ -45,7 +46,7 @@ func (f *eventFlow) measure(ctx context.Context, r *runner, t *target, depth int
 		return err
 	}
 	fig := &Figure{Case: name, PeakMB: t.peak()}
-	fig.timed(float64(int64(l.Len())*perAppend), unit, r.length(), &l)
+	fig.timed(float64(int64(l.Len())*perAppend), unit, took, &l)
 	if wrong == nil {
 		if wrong, err = f.compare(ctx, t, depth, times); err != nil {
 			return err

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"tidemill/cmd/tidemill/internal/client"
@@ -24,7 +23,7 @@ func ingest(ctx context.Context, r *runner) error {
 			return err
 		}
 		n := int64(r.Rows)
-		f := &Figure{Case: fmt.Sprintf("%d producers", r.Producers)}
+		f := &Figure{Case: count(r.Producers, "producer")}
 		// The first read after the last acknowledgement must have everything.
 		wrong, err := t.sums(ctx, "SELECT count(*) AS n FROM @src", map[string]int64{"n": n})
 		if err != nil {

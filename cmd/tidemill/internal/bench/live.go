@@ -35,10 +35,13 @@ func live(ctx context.Context, r *runner) error {
 		var appends, reads client.Latencies
 		var times [][]int
 		var wrong error
-		end := time.Now().Add(r.length())
+		var took time.Duration
+		begun := time.Now()
+		end := begun.Add(r.length())
 		err := together(ctx, 2, func(ctx context.Context, w int) (err error) {
 			if w == 0 {
 				times, err = t.cycle(ctx, "src", bodies, client.TypeArrow, end, &appends, func() { acked.Add(rows) })
+				took = time.Since(begun)
 				return err
 			}
 			wrong, err = t.readers(ctx, end, &acked, &reads)
@@ -47,9 +50,9 @@ func live(ctx context.Context, r *runner) error {
 		if err != nil {
 			return err
 		}
-		writing := (&Figure{Case: fmt.Sprintf("%d producers, %s keys", r.Producers, grouped(int64(r.Keys))), PeakMB: t.peak()}).
-			timed(float64(appends.Len()*rows), "rows/s", r.length(), &appends)
-		reading := (&Figure{Case: "reads of the view meanwhile"}).timed(float64(reads.Len()), "reads/s", r.length(), &reads).judge(wrong)
+		writing := (&Figure{Case: count(r.Producers, "producer") + ", " + grouped(int64(r.Keys)) + " keys", PeakMB: t.peak()}).
+			timed(float64(appends.Len()*rows), "rows/s", took, &appends)
+		reading := (&Figure{Case: "reads of the view meanwhile"}).timed(float64(reads.Len()), "reads/s", took, &reads).judge(wrong)
 		want := newTotals(r.Keys)
 		for p := range times {
 			for k, n := range times[p] {

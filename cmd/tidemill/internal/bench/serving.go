@@ -157,7 +157,8 @@ func (r *runner) write(ctx context.Context, t *target, stop <-chan struct{}, l *
 func (r *runner) read(ctx context.Context, t *target, name string, clients int, next func(*rand.Rand) request) error {
 	var l client.Latencies
 	var first error
-	end := time.Now().Add(r.length())
+	started := time.Now()
+	end := started.Add(r.length())
 	wrong := make([]error, clients)
 	err := together(ctx, clients, func(ctx context.Context, w int) error {
 		rng := rand.New(rand.NewPCG(uint64(w), 1))
@@ -180,13 +181,14 @@ func (r *runner) read(ctx context.Context, t *target, name string, clients int, 
 	if err != nil {
 		return err
 	}
+	took := time.Since(started)
 	for _, w := range wrong {
 		if first == nil {
 			first = w
 		}
 	}
-	f := &Figure{Case: fmt.Sprintf("%s, %d clients", name, clients)}
-	return r.report(f.timed(float64(l.Len()), "requests/s", r.length(), &l).judge(first))
+	f := &Figure{Case: name + ", " + count(clients, "client")}
+	return r.report(f.timed(float64(l.Len()), "requests/s", took, &l).judge(first))
 }
 
 var sqlHeader = http.Header{"Content-Type": {client.TypeText}}
