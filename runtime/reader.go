@@ -186,6 +186,9 @@ func (s *snapshot) Relation(name string) (duck.Chunks, error) {
 
 // take returns a snapshot of what the names read. It is the committer's.
 func (e *Engine) take(rd *readable, names []string) (*snapshot, error) {
+	if e.halfway {
+		return nil, e.failure()
+	}
 	s := &snapshot{commit: e.published.Load(), images: map[string]*image.Snapshot{}}
 	for _, n := range names {
 		rel := rd.byName[strings.ToLower(n)]

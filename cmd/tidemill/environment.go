@@ -36,7 +36,8 @@ func fromEnvironment(flags *pflag.FlagSet, lookup func(string) string) error {
 // required refuses a command whose flag has no value from either side.
 func required(cmd *cobra.Command, flag string) error {
 	if f := cmd.Flags().Lookup(flag); f.Value.String() == "" {
-		return fmt.Errorf("--%s is missing: %s (or set %s)", flag, f.Usage, variableOf(flag))
+		_, usage := pflag.UnquoteUsage(f)
+		return fmt.Errorf("--%s is missing: %s (or set %s)", flag, usage, variableOf(flag))
 	}
 	return nil
 }

@@ -32,15 +32,16 @@ func together(ctx context.Context, n int, work func(ctx context.Context, worker 
 	return errors.Join(errs...)
 }
 
-// producerName is the producer of worker w.
-func producerName(w int) string { return fmt.Sprintf("p%d", w) }
+// producerName is the producer of worker w. A producer counts over all tables of a server, so on one that is
+// not ours alone each case has producers of its own.
+func (t *target) producerName(w int) string { return fmt.Sprintf("%sp%d", t.prefix, w) }
 
 // push sends each producer's bodies in order.
 func (t *target) push(ctx context.Context, table string, bodies [][][]byte, contentType string, l *client.Latencies) error {
 	return together(ctx, len(bodies), func(ctx context.Context, w int) error {
 		for i, body := range bodies[w] {
 			begun := time.Now()
-			if _, err := t.Append(ctx, t.name(table), producerName(w), i+1, body, contentType); err != nil {
+			if _, err := t.Append(ctx, t.name(table), t.producerName(w), i+1, body, contentType); err != nil {
 				return err
 			}
 			l.Add(time.Since(begun))
@@ -61,7 +62,7 @@ func (t *target) cycle(ctx context.Context, table string, bodies [][][]byte, con
 		for seq := 1; time.Now().Before(end); seq++ {
 			k := seq % len(mine)
 			begun := time.Now()
-			if _, err := t.Append(ctx, t.name(table), producerName(w), seq, bodies[w][k], contentType); err != nil {
+			if _, err := t.Append(ctx, t.name(table), t.producerName(w), seq, bodies[w][k], contentType); err != nil {
 				return err
 			}
 			took = append(took, time.Since(begun))

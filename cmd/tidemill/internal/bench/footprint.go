@@ -27,7 +27,7 @@ func footprint(ctx context.Context, r *runner) error {
 		return err
 	}
 	return r.with(ctx, func(t *target) error {
-		if err := rest(ctx, 2*time.Second); err != nil {
+		if err := rest(ctx, min(2*time.Second, r.length())); err != nil {
 			return err
 		}
 		now, _ := t.memory()
@@ -39,7 +39,7 @@ func footprint(ctx context.Context, r *runner) error {
 		if err != nil {
 			return err
 		}
-		if err := rest(ctx, time.Second); err != nil {
+		if err := rest(ctx, min(time.Second, r.length())); err != nil {
 			return err
 		}
 		now, _ = t.memory()

@@ -82,7 +82,7 @@ func (r *runner) loadKeys(ctx context.Context, t *target) error {
 		if err != nil {
 			return err
 		}
-		if _, err := t.Append(ctx, t.name("kv"), "load", seq, body, client.TypeArrow); err != nil {
+		if _, err := t.Append(ctx, t.name("kv"), t.name("load"), seq, body, client.TypeArrow); err != nil {
 			return err
 		}
 	}
@@ -141,7 +141,7 @@ func (r *runner) write(ctx context.Context, t *target, stop <-chan struct{}, l *
 			fmt.Fprintf(&b, `{"id": %d, "name": "x", "amount": 1, "ts": 0}`+"\n", rng.IntN(r.Keys))
 		}
 		begun := time.Now()
-		if _, err := t.Append(ctx, t.name("kv"), "writer", seq, b.Bytes(), client.TypeNDJSON); err != nil {
+		if _, err := t.Append(ctx, t.name("kv"), t.name("writer"), seq, b.Bytes(), client.TypeNDJSON); err != nil {
 			return err
 		}
 		l.Add(time.Since(begun))

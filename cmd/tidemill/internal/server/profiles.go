@@ -11,6 +11,7 @@ import (
 // profiles serves Go's profiles on a loopback address of their own: they show memory contents, so no flag
 // opens them to other machines.
 type profiles struct {
+	addr string
 	http http.Server
 }
 
@@ -31,7 +32,7 @@ func openProfiles(addr string) (*profiles, error) {
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	p := &profiles{http: http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}}
+	p := &profiles{addr: l.Addr().String(), http: http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}}
 	go p.http.Serve(l) // ends by close; a profile that breaks off is no reason to stop
 	return p, nil
 }

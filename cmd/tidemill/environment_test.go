@@ -1,0 +1,62 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+// TestFromEnvironment: a variable sets its flag unless the command line did, and errors name the variable.
+func TestFromEnvironment(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		args        []string
+		environment map[string]string
+		flag, want  string // the flag's value
+		err         string // or part of the error
+	}{
+		{"nothing", nil, nil, "addr", "127.0.0.1:8080", ""},
+		{"variable", nil, map[string]string{"TIDEMILL_ADDR": "127.0.0.1:1"}, "addr", "127.0.0.1:1", ""},
+		{"flag", []string{"--addr", "127.0.0.1:2"}, map[string]string{"TIDEMILL_ADDR": "127.0.0.1:1"}, "addr", "127.0.0.1:2", ""},
+		{"flag as the default", []string{"--addr", "127.0.0.1:8080"}, map[string]string{"TIDEMILL_ADDR": "127.0.0.1:1"}, "addr", "127.0.0.1:8080", ""},
+		{"empty variable", nil, map[string]string{"TIDEMILL_ADDR": ""}, "addr", "127.0.0.1:8080", ""},
+		{"size", nil, map[string]string{"TIDEMILL_MEMORY": "2GiB"}, "memory", "2GiB", ""},
+		{"dashes", nil, map[string]string{"TIDEMILL_MAX_BODY": "1MB"}, "max-body", "1MB", ""},
+		{"switch", nil, map[string]string{"TIDEMILL_INSECURE": "true"}, "insecure", "true", ""},
+		{"bad size", nil, map[string]string{"TIDEMILL_MEMORY": "much"}, "", "", `TIDEMILL_MEMORY: `},
+		{"bad switch", nil, map[string]string{"TIDEMILL_INSECURE": "perhaps"}, "", "", "TIDEMILL_INSECURE: "},
+		{"help is none", nil, map[string]string{"TIDEMILL_HELP": "yes"}, "addr", "127.0.0.1:8080", ""},
+	} {
+		cmd := serveCommand()
+		cmd.InitDefaultHelpFlag()
+		if err := cmd.Flags().Parse(c.args); err != nil {
+			t.Fatal(err)
+		}
+		err := fromEnvironment(cmd.Flags(), func(name string) string { return c.environment[name] })
+		if c.err != "" {
+			if err == nil || !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%s: error is %v", c.name, err)
+			}
+			continue
+		}
+		if got := cmd.Flags().Lookup(c.flag).Value.String(); err != nil || got != c.want {
+			t.Errorf("%s: --%s is %s, error %v", c.name, c.flag, got, err)
+		}
+	}
+}
+
+// TestVariables: the names that the documentation lists.
+func TestVariables(t *testing.T) {
+	want := map[string]bool{"TIDEMILL_DIR": true, "TIDEMILL_ADDR": true, "TIDEMILL_MEMORY": true, "TIDEMILL_MAX_BODY": true,
+		"TIDEMILL_INSECURE": true, "TIDEMILL_PPROF": true, "TIDEMILL_LOG_LEVEL": true}
+	serveCommand().Flags().VisitAll(func(f *pflag.Flag) {
+		if !want[variableOf(f.Name)] {
+			t.Errorf("--%s has the variable %s, which is not listed", f.Name, variableOf(f.Name))
+		}
+		delete(want, variableOf(f.Name))
+	})
+	for name := range want {
+		t.Errorf("%s has no flag", name)
+	}
+}
