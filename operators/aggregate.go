@@ -173,7 +173,7 @@ func (a *Aggregate) newCells(live bool) (*aggCells, error) {
 			return nil
 		}
 		var o *state.Ordered
-		o, err = state.NewOrdered(a.c.DB, state.OrderedOptions{Keyspace: a.c.Keyspace + 1 + uint32(i)})
+		o, err = state.NewOrdered(a.c.DB, state.OrderedOptions{Keyspace: a.c.Keyspace + 1 + uint32(i), WarmBytes: a.c.WarmBytes})
 		a.traces = append(a.traces, o)
 		return &slotTrace{a: a, o: o}
 	}

@@ -79,7 +79,7 @@ func (g *Graph) lower(rel *catalog.Relation) (*View, error) {
 	if v.root, v.tail, err = l.lower(rel.Plan); err != nil {
 		return nil, err
 	}
-	v.fallible = v.tail
+	v.fallible = v.fallible || v.tail
 	for _, s := range v.stages {
 		v.fallible = v.fallible || s.op.Fallible()
 	}
@@ -143,6 +143,7 @@ func (l *lowerer) lower(n *plan.Node) (node, bool, error) {
 			return nil, false, err
 		}
 		l.v.stages = append(l.v.stages, st)
+		l.v.fallible = l.v.fallible || fallible // its input's rejects are the view's too
 		return st, false, nil
 	}
 	return nil, false, fmt.Errorf("lower view %s: no operator for %q", l.v.Rel.Name, n.Op)

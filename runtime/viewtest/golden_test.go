@@ -1,6 +1,7 @@
 package viewtest
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"sort"
@@ -28,6 +29,8 @@ func TestScripts(t *testing.T) {
 			switch d.Cmd {
 			case "exec":
 				return x.script(d.Input)
+			case "explain":
+				return x.explain(d.Input)
 			case "query":
 				rows, err := x.read(d.Input)
 				if err != nil {
@@ -87,4 +90,16 @@ func printed(rows [][]cell) string {
 	}
 	sort.Strings(lines)
 	return strings.Join(lines, "")
+}
+
+func (x *runner) explain(view string) string {
+	a, err := x.e.Execute(context.Background(), "EXPLAIN MATERIALIZED VIEW "+view)
+	if err != nil {
+		return "error: " + err.Error() + "\n"
+	}
+	var b strings.Builder
+	for i := range a.N {
+		b.WriteString(a.Cols[0].Str(i) + "\n")
+	}
+	return b.String()
 }

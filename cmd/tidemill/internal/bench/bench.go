@@ -9,9 +9,11 @@ package bench
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // Options say what is measured and how much. The zero value of a number is its default.
@@ -81,8 +83,11 @@ type runner struct {
 	Options
 	machine  *Machine
 	scenario string
-	cases    int // begun; names relations on a shared server
-	wrong    int
+	// id and cases, those begun, name relations and producers on a shared server: it remembers producers for
+	// days, so a run must not meet those of one before.
+	id    string
+	cases int
+	wrong int
 }
 
 // Run measures the scenarios in order. It goes on after a wrong answer and returns ErrWrong at the end.
@@ -94,7 +99,7 @@ func Run(ctx context.Context, o Options, scenarios []*Scenario) error {
 	if err != nil {
 		return err
 	}
-	r := &runner{Options: o, machine: machine}
+	r := &runner{Options: o, machine: machine, id: strings.ToLower(rand.Text()[:8])}
 	fmt.Fprintf(o.Out, "%s\n\n", machine)
 	r.header()
 	for _, s := range scenarios {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -99,6 +100,7 @@ func TestWrong(t *testing.T) {
 		res.Body = io.NopCloser(bytes.NewReader(text))
 		return nil
 	}
+	proxy.ErrorLog = log.New(io.Discard, "", 0) // readers that a wrong answer ended
 	between := httptest.NewServer(proxy)
 	defer between.Close()
 	for _, scenario := range all(t, "footprint") {

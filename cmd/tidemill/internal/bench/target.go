@@ -25,7 +25,7 @@ type target struct {
 func (r *runner) begin(ctx context.Context) (*target, error) {
 	r.cases++
 	if r.URL != "" {
-		t := &target{Client: client.New(r.URL), prefix: fmt.Sprintf("bench_%d_%d_", os.Getpid(), r.cases)}
+		t := &target{Client: client.New(r.URL), prefix: fmt.Sprintf("bench_%s_%d_", r.id, r.cases)}
 		_, err := t.One(ctx, "SELECT 1 AS x")
 		return t, err
 	}
