@@ -214,7 +214,7 @@ func (c plainCall) compute(fields []column.Field, b *zset.Batch, rows []int) (co
 				continue
 			}
 			key := string(encoderOf(arg).AppendKey(nil, arg, i))
-			if c.distinct && seen[key] {
+			if c.distinct && seen[key] && c.fn != "min" && c.fn != "max" { // of equal values these show the first by its bits
 				continue
 			}
 			seen[key] = true

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"sort"
 	"strings"
+	"syscall"
 	"time"
 
 	"tidemill/operators"
@@ -33,6 +34,8 @@ type checkpoint struct {
 	saves    []tableSave
 	names    []string // of producers in the batch
 	dropped  []uint32
+	attempt  int   // counts those that found no room
+	err      error // set before finished is closed
 	finished chan struct{}
 }
 
@@ -74,6 +77,9 @@ func (e *Engine) maintain() {
 	var dirty int64
 	memory := e.memory(&dirty)
 	due := e.since.replay > e.opts.Replay || dirty > e.opts.Memory/8 || e.since.bytes > e.opts.Memory/8
+	if e.full != nil {
+		due = !e.looked.Before(e.retryAt)
+	}
 	if due && e.saving == nil {
 		if _, err := e.beginCheckpoint(); err != nil {
 			e.fail(err)
@@ -115,17 +121,19 @@ func (e *Engine) evict(over int64) {
 	}
 }
 
-// beginCheckpoint is step 1. It returns a channel that is closed after step 3, or nil when there is
+// beginCheckpoint is step 1. It returns a checkpoint that is finished after step 3, or nil when there is
 // nothing to save.
-func (e *Engine) beginCheckpoint() (<-chan struct{}, error) {
+func (e *Engine) beginCheckpoint() (*checkpoint, error) {
 	if e.saving != nil {
-		return e.saving.finished, nil
+		return e.saving, nil
 	}
 	n := e.published.Load()
 	if n == e.db.Applied() {
+		e.full = nil
 		return nil, e.failure()
 	}
-	cp := &checkpoint{position: n, batch: e.db.NewCheckpoint(n), caches: e.graph.Caches(), dropped: e.dropped, finished: make(chan struct{})}
+	cp := &checkpoint{position: n, batch: e.db.NewCheckpoint(n), caches: e.graph.Caches(), dropped: e.dropped,
+		attempt: e.attempts, finished: make(chan struct{})}
 	for _, c := range cp.caches {
 		c.Collect(cp.batch)
 	}
@@ -151,14 +159,18 @@ func (e *Engine) beginCheckpoint() (<-chan struct{}, error) {
 	e.since = uncheckpointed{}
 	e.saving = cp
 	go func() { e.saved <- e.write(cp) }()
-	return cp.finished, nil
+	return cp, nil
 }
 
 // write is step 2.
 func (e *Engine) write(cp *checkpoint) error {
 	for _, s := range cp.saves {
 		id := s.table.Rel.ID
-		entries, err := s.save.Write(e.opts.FS, e.path(chunkDir), fmt.Sprintf("%d-%d", id, cp.position))
+		prefix := fmt.Sprintf("%d-%d", id, cp.position)
+		if cp.attempt > 0 { // files of the one before may still be there
+			prefix += fmt.Sprintf("-%d", cp.attempt)
+		}
+		entries, err := s.save.Write(e.opts.FS, e.path(chunkDir), prefix)
 		if err != nil {
 			return fmt.Errorf("save table %s: %w", s.table.Rel.Name, err)
 		}
@@ -185,9 +197,15 @@ func (e *Engine) endCheckpoint(err error) {
 		for _, s := range cp.saves {
 			s.table.Rows.Failed(s.save)
 		}
-		e.fail(fmt.Errorf("checkpoint: %w", err))
+		cp.err = fmt.Errorf("checkpoint: %w", err)
+		if errors.Is(err, syscall.ENOSPC) && e.db.Err() == nil {
+			e.postpone(cp)
+		} else {
+			cp.err = e.fail(cp.err)
+		}
 		return
 	}
+	e.full = nil
 	for _, c := range cp.caches {
 		c.Cleaned(cp.batch)
 	}
@@ -203,9 +221,24 @@ func (e *Engine) endCheckpoint(err error) {
 		}
 	}
 	if err := e.log.Trim(cp.position); err != nil {
-		e.fail(fmt.Errorf("trim log to commit %d: %w", cp.position, err))
+		cp.err = e.fail(fmt.Errorf("trim log to commit %d: %w", cp.position, err))
 	}
 	e.stats.checkpointed(cp.position)
+}
+
+// fullPause is how long after a full disk the next checkpoint is tried: it writes until there is no room.
+const fullPause = time.Second
+
+// postpone is for a checkpoint that found no room for its chunk files; the state database has seen none of it.
+// Until one has succeeded commits are refused: what they add could not leave memory.
+func (e *Engine) postpone(cp *checkpoint) {
+	for _, name := range cp.names {
+		e.producers.dirty[name] = true
+	}
+	e.dropped = append(cp.dropped, e.dropped...)
+	e.attempts++
+	e.full, e.retryAt = cp.err, e.opts.Now().Add(fullPause)
+	e.logger.Warn("no room for a checkpoint; changes are refused until there is", "error", cp.err)
 }
 
 // filesOf returns the chunk files of dropped tables.

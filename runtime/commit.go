@@ -147,6 +147,9 @@ func (e *Engine) commit(rec *logrec.Record) (uint64, error) {
 		return 0, err
 	}
 	n := e.published.Load() + 1
+	if e.full != nil {
+		return 0, fmt.Errorf("commit %d: %w: %w", n, ErrDiskFull, e.full)
+	}
 	if err := e.log.Append(n, rec.Parts()...); err != nil {
 		if errors.Is(err, commitlog.ErrNoSegment) && errors.Is(err, syscall.ENOSPC) {
 			return 0, fmt.Errorf("commit %d: %w: %w", n, ErrDiskFull, err)

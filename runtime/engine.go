@@ -80,6 +80,9 @@ type Engine struct {
 	defined   *catalog.Catalog // what the running commit makes of the catalog
 	saving    *checkpoint      // on its way to disk
 	saved     chan error
+	full      error     // why the last checkpoint found no room; nil when it did
+	retryAt   time.Time // when the next is tried, with full
+	attempts  int       // checkpoints that found no room
 	since     uncheckpointed
 	looked    time.Time // when memory was last added up
 	stats     *stats
@@ -156,7 +159,7 @@ func (e *Engine) now() int64 {
 
 // Checkpoint saves all state and returns when it is on disk and the log is trimmed.
 func (e *Engine) Checkpoint(ctx context.Context) error {
-	var wait <-chan struct{}
+	var wait *checkpoint
 	err := e.do(ctx, func() error {
 		if e.saving != nil { // what runs began before this call
 			e.endCheckpoint(<-e.saved)
@@ -169,8 +172,8 @@ func (e *Engine) Checkpoint(ctx context.Context) error {
 		return err
 	}
 	select {
-	case <-wait:
-		return e.failure()
+	case <-wait.finished:
+		return wait.err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -197,7 +200,7 @@ func (e *Engine) shutDown() {
 		e.endCheckpoint(<-e.saved)
 	}
 	if e.failure() == nil && !e.since.nothing() {
-		if wait, err := e.beginCheckpoint(); err == nil && wait != nil {
+		if cp, err := e.beginCheckpoint(); err == nil && cp != nil {
 			e.endCheckpoint(<-e.saved)
 		}
 	}

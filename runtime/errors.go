@@ -16,8 +16,8 @@ var (
 	ErrNewerFormat = errors.New("the directory was written by a later version")
 	// ErrBusy is returned when an append cannot be admitted in time; the same request may be sent again.
 	ErrBusy = errors.New("too much is in flight")
-	// ErrDiskFull is returned for an append whose log record found no room; nothing of it was applied, and
-	// it may be sent again once there is room.
+	// ErrDiskFull is returned for a change whose log record found no room, or while a checkpoint finds none;
+	// nothing of it was applied, and it may be sent again once there is room.
 	ErrDiskFull = errors.New("the disk is full")
 	// ErrSchemaChanged is returned for an append whose rows were read by a definition that has been
 	// replaced since; the body must be sent again.

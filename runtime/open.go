@@ -137,6 +137,9 @@ func syncDirs(vf vfs.FS, dirs ...string) error {
 
 // abandon closes what Open has opened.
 func (e *Engine) abandon() {
+	if e.saving != nil {
+		<-e.saved // a checkpoint that replay began still writes
+	}
 	var closers []io.Closer
 	if e.log != nil {
 		closers = append(closers, e.log)

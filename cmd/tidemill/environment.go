@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // environmentPrefix stands before every variable that sets a flag.
@@ -17,27 +16,26 @@ func variableOf(flag string) string {
 	return environmentPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// fromEnvironment sets the flags that the command line did not give from their variables. An empty variable
-// counts as none.
-func fromEnvironment(flags *pflag.FlagSet, lookup func(string) string) error {
+// fromEnvironment sets those of the flags that the command line did not give from their variables. An empty
+// variable counts as none.
+func fromEnvironment(cmd *cobra.Command, flags []string, lookup func(string) string) error {
 	var errs []error
-	flags.VisitAll(func(f *pflag.Flag) {
-		value := lookup(variableOf(f.Name))
-		if f.Changed || f.Name == "help" || value == "" {
-			return
+	for _, name := range flags {
+		value := lookup(variableOf(name))
+		if cmd.Flags().Changed(name) || value == "" {
+			continue
 		}
-		if err := flags.Set(f.Name, value); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", variableOf(f.Name), err))
+		if err := cmd.Flags().Set(name, value); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", variableOf(name), err))
 		}
-	})
+	}
 	return errors.Join(errs...)
 }
 
 // required refuses a command whose flag has no value from either side.
 func required(cmd *cobra.Command, flag string) error {
 	if f := cmd.Flags().Lookup(flag); f.Value.String() == "" {
-		_, usage := pflag.UnquoteUsage(f)
-		return fmt.Errorf("--%s is missing: %s (or set %s)", flag, usage, variableOf(flag))
+		return fmt.Errorf("--%s is missing: %s (or set %s)", flag, strings.ReplaceAll(f.Usage, "`", ""), variableOf(flag))
 	}
 	return nil
 }

@@ -6,9 +6,9 @@ import (
 )
 
 // The collector runs when the heap has tripled. What stays is mostly columns without pointers, which cost a
-// collection nothing; what goes is bodies and deltas, by the megabyte. Against the default of 100 this takes
-// a tenth to a fifth off the processor time of an append, for a sixth more memory at the peak; 400 took
-// no more off. GOGC in the environment goes first.
+// collection nothing; what goes is bodies and deltas, by the megabyte. Appending 4 M rows of Arrow to a grouped
+// view took a tenth less processor time than with Go's default of 100, and a seventh more memory at the peak; 400
+// took a quarter more memory and saved no more. GOGC in the environment goes first.
 const collectPercent = 200
 
 // limitHeap bounds Go's heap by the memory that the server was given, less the quarter that the read engine

@@ -24,6 +24,9 @@ type serveSettings struct {
 	insecure                bool
 }
 
+// serveFlags lists every flag of serve: each can be set by a variable.
+var serveFlags = []string{"dir", "addr", "memory", "max-body", "insecure", "pprof", "log-level"}
+
 func serveCommand() *cobra.Command {
 	s := serveSettings{memory: runtime.DefaultMemory, maxBody: httpd.DefaultMaxBodyBytes}
 	cmd := &cobra.Command{
@@ -39,7 +42,7 @@ Every flag can also be set by a variable: --max-body by TIDEMILL_MAX_BODY. The c
   TIDEMILL_DIR=data TIDEMILL_LOG_LEVEL=debug tidemill serve`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := fromEnvironment(cmd.Flags(), os.Getenv); err != nil {
+			if err := fromEnvironment(cmd, serveFlags, os.Getenv); err != nil {
 				return err
 			}
 			if err := required(cmd, "dir"); err != nil {

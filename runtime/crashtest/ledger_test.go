@@ -172,6 +172,13 @@ func (l *ledger) begin(st *statement) {
 	l.statements = append(l.statements, st)
 }
 
+// takeBack says that the statement was refused.
+func (l *ledger) takeBack() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.statements = l.statements[:l.done]
+}
+
 func (l *ledger) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 
 	"tidemill/runtime"
 	"tidemill/state/column"
@@ -245,10 +245,14 @@ func (s *session) step() bool {
 	defer s.inside.Store(nil)
 	s.l.begin(st)
 	_, _, err := rows(s.e, st.sql)
-	if err != nil {
-		if !down(err) && !errors.Is(err, runtime.ErrDiskFull) && !errors.Is(err, io.EOF) {
-			s.fail("%.200s: %w", st.sql, err)
-		}
+	switch {
+	case errors.Is(err, syscall.ENOSPC) && !down(err):
+		s.l.takeBack()
+		return false
+	case err != nil && !down(err):
+		s.fail("%.200s: %w", st.sql, err)
+		return false
+	case err != nil:
 		return false
 	}
 	s.l.end()
@@ -358,7 +362,9 @@ func (s *session) pick() []int64 {
 	return ids
 }
 
-func list(ids []int64) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(ids), " ", ", "), "[]") }
+func list(ids []int64) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(ids), " ", ", "), "[]")
+}
 
 func (s *session) delete() *statement {
 	ids := s.pick()

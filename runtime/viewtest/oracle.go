@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"os"
 	"strings"
 
 	_ "github.com/duckdb/duckdb-go/v2" // the oracle's driver
@@ -68,9 +67,6 @@ func (o *oracle) atomic(qs []string) error {
 // createView defines the view so that no row can make it fail.
 func (o *oracle) createView(v *view) error {
 	st := v.Block.stage()
-	if os.Getenv("VT") != "" {
-		fmt.Println("CREATE VIEW " + v.Name + " AS " + st.rows + ";")
-	}
 	if err := o.exec("CREATE VIEW " + v.Name + " AS " + st.rows); err != nil {
 		return err
 	}

@@ -133,6 +133,8 @@ func (x *runner) do(op *operation) error {
 	switch {
 	case op.Table != nil:
 		return x.createTable(op.Table)
+	case op.Crash != nil:
+		return x.crash(op)
 	case op.View != nil:
 		return x.createView(op.View)
 	case op.Drop != "":
@@ -150,8 +152,6 @@ func (x *runner) do(op *operation) error {
 		}
 		in := op.Insert
 		return x.both("INSERT INTO "+in.Table+" ("+strings.Join(rel.table.names(in.Cols), ", ")+") VALUES "+tuples(in.Rows), rel.table.insert(in.Cols, in.Rows, nil))
-	case op.Crash != nil:
-		return x.crash(op)
 	case op.Appends != nil:
 		return x.append(op.Appends)
 	case op.Restart:
@@ -235,11 +235,14 @@ func (x *runner) createView(v *view) error {
 	}
 	x.totals.Accepted++
 	x.totals.Commits++
-	rel := x.e.Catalog().Relations()[0]
-	for _, r := range x.e.Catalog().Relations() {
-		if r.Name == v.Name {
-			rel = r
-		}
+	return x.adopt(v, want)
+}
+
+// adopt takes a view that the engine has into the relations, and gives it to the oracle.
+func (x *runner) adopt(v *view, want []string) error {
+	rel, err := x.e.Catalog().Lookup(v.Name)
+	if err != nil {
+		return mismatch(err.Error(), "", "the catalog has no %s", v.Name)
 	}
 	var got []string
 	rep := &relation{name: v.Name, view: v, depth: v.depth}
@@ -250,7 +253,7 @@ func (x *runner) createView(v *view) error {
 		rep.cols = append(rep.cols, c)
 	}
 	if strings.Join(got, ",") != strings.Join(want, ",") {
-		return mismatch(strings.Join(got, ","), strings.Join(want, ","), "types of %s", q)
+		return mismatch(strings.Join(got, ","), strings.Join(want, ","), "types of %s AS %s", v.Name, v.Block.sql())
 	}
 	x.relations = append(x.relations, rep)
 	return x.o.createView(v)
@@ -414,6 +417,7 @@ func (x *runner) crash(op *operation) error {
 	if op.Crash.Save {
 		go func() { saved <- x.e.Checkpoint(context.Background()) }()
 	}
+	born, types := x.bornInCrash(op.View)
 	var acked []*sent
 	for len(acked) < min(op.Crash.After, len(all)) {
 		acked = append(acked, <-done)
@@ -429,6 +433,9 @@ func (x *runner) crash(op *operation) error {
 		if err := <-saved; err != nil {
 			return mismatch(err.Error(), "", "checkpoint")
 		}
+	}
+	if born != nil {
+		<-born // refused or not: the catalog says whether it is there
 	}
 	if err := x.e.Close(); err != nil {
 		return mismatch(err.Error(), "", "close of the crashed engine")
@@ -458,5 +465,30 @@ func (x *runner) crash(op *operation) error {
 			there = append(there, s)
 		}
 	}
-	return x.replay(there)
+	if err := x.replay(there); err != nil || born == nil {
+		return err
+	}
+	if _, err := x.e.Catalog().Lookup(op.View.Name); err != nil {
+		return nil
+	}
+	return x.adopt(op.View, types)
+}
+
+// bornInCrash begins to create a view; it returns nil when the view cannot be created.
+func (x *runner) bornInCrash(v *view) (<-chan error, []string) {
+	if v == nil || x.find(v.Name) != nil {
+		return nil, nil
+	}
+	for _, n := range v.reads {
+		if x.find(n) == nil {
+			return nil, nil
+		}
+	}
+	types, err := x.o.types(v)
+	if err != nil {
+		return nil, nil
+	}
+	born := make(chan error, 1)
+	go func() { born <- x.run("CREATE MATERIALIZED VIEW " + v.Name + " AS " + v.Block.sql()) }()
+	return born, types
 }

@@ -126,8 +126,12 @@ func (w *world) next() operation {
 		return operation{Save: true}
 	case n < 92:
 		return operation{Restart: true}
-	case n < 96 && w.x.crashable:
-		return operation{Appends: w.appends(2 + w.r.IntN(5)),
+	case n < 97 && w.x.crashable:
+		var born *view
+		if w.r.IntN(3) == 0 && views < 14 {
+			born = w.newView()
+		}
+		return operation{View: born, Appends: w.appends(2 + w.r.IntN(5)),
 			Crash: &crash{Seed: w.r.Uint64(), Percent: pick(w.r, []int{0, 0, 30, 50, 100}), After: w.r.IntN(4), Save: w.r.IntN(3) == 0}}
 	}
 	return operation{Appends: w.appends(1)}

@@ -17,7 +17,7 @@ import (
 var (
 	loopsFlag  = flag.Int("kill.loops", 3, "how often the program is killed")
 	seedFlag   = flag.Uint64("kill.seed", 0, "seed of all random choices; 0 takes one from the clock")
-	memoryFlag = flag.String("kill.memory", "8MB", "what the program may use: less than its state")
+	memoryFlag = flag.String("kill.memory", "16MB", "what the program may use: less than its state")
 )
 
 // perDir is after how many loops a new directory is begun: checks take longer as it grows.
@@ -52,6 +52,9 @@ func TestKill(t *testing.T) {
 		}
 		if err := k.loop(loop); err != nil {
 			t.Fatalf("-kill.seed %d, loop %d: %v", seed, loop, err)
+		}
+		if (loop+1)%perDir == 0 {
+			t.Logf("%d loops", loop+1)
 		}
 	}
 	if err := k.last(); err != nil {

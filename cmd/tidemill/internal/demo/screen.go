@@ -10,11 +10,11 @@ import (
 	"tidemill/cmd/tidemill/internal/client"
 )
 
-// screen prints what happens: with colours and a line that is refreshed on a terminal, plainly elsewhere.
+// screen prints what happens: with colours and lines that are refreshed on a terminal, plainly elsewhere.
 type screen struct {
 	out      io.Writer
 	terminal bool
-	drawn    bool // a progress line stands
+	drawn    bool // progress stands above the cursor
 }
 
 // The marks of a terminal.
@@ -25,6 +25,7 @@ const (
 	red   = "\x1b[31m"
 	plain = "\x1b[0m"
 	erase = "\r\x1b[K"
+	up    = "\x1b[2A"
 )
 
 func (s *screen) in(mark, text string) string {
@@ -54,27 +55,27 @@ type progress struct {
 	row      client.Row
 }
 
+// progress shows how far the load is: on a terminal in two lines that fit 80 columns, drawn over the last two.
 func (s *screen) progress(p progress) {
-	text := fmt.Sprintf("%4.1fs  %s bids  %s/s  ack p50 %s p99 %s  valid %s  top %s %s  open auctions %s",
-		p.at.Seconds(), thousands(p.bids), thousands(int64(p.rate)), millis(p.p50), millis(p.p99), thousands(p.row.Int("valid")),
-		p.row.Text("leader"), money(p.row.Text("top")), thousands(p.row.Int("open")))
+	load := fmt.Sprintf("%s bids  %s/s  ack p50 %s p99 %s", thousands(p.bids), thousands(int64(p.rate)), millis(p.p50), millis(p.p99))
+	views := fmt.Sprintf("valid %s  %s leads with %s  open auctions %s",
+		thousands(p.row.Int("valid")), p.row.Text("leader"), money(p.row.Text("top")), thousands(p.row.Int("open")))
 	if !s.terminal {
-		s.line("  %s", text)
+		s.line("  %4.1fs  %s  %s", p.at.Seconds(), load, views)
 		return
 	}
-	const width = 20
-	done := min(width, int(float64(width)*p.at.Seconds()/p.of.Seconds()))
-	fmt.Fprintf(s.out, "%s  %s%s %s", erase, s.in(green, strings.Repeat("━", done)), s.in(dim, strings.Repeat("━", width-done)), text)
+	const width = 10
+	done := min(width, int(width*p.at.Seconds()/p.of.Seconds()))
+	if s.drawn {
+		fmt.Fprint(s.out, up)
+	}
+	fmt.Fprintf(s.out, "%s  %s%s  %s\n%s  %s  %s\n", erase, s.in(green, strings.Repeat("━", done)), s.in(dim, strings.Repeat("━", width-done)), load,
+		erase, strings.Repeat(" ", width), views)
 	s.drawn = true
 }
 
-// endProgress leaves the last progress line where it is.
-func (s *screen) endProgress() {
-	if s.drawn {
-		fmt.Fprintln(s.out)
-		s.drawn = false
-	}
-}
+// endProgress leaves the last progress where it is.
+func (s *screen) endProgress() { s.drawn = false }
 
 func (s *screen) verdict(p proof, err error) {
 	if err != nil {
@@ -93,16 +94,16 @@ func (s *screen) table(columns []string, rows []client.Row) {
 			width[i] = max(width[i], len(r.Text(c)))
 		}
 	}
-	print := func(mark string, cell func(string) string) {
+	write := func(mark string, cell func(string) string) {
 		var b strings.Builder
 		for i, c := range columns {
 			fmt.Fprintf(&b, "  %-*s", width[i], cell(c))
 		}
 		s.line("  %s", s.in(mark, strings.TrimRight(b.String(), " ")))
 	}
-	print(dim, func(c string) string { return c })
+	write(dim, func(c string) string { return c })
 	for _, r := range rows {
-		print("", r.Text)
+		write("", r.Text)
 	}
 }
 
