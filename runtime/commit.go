@@ -87,8 +87,10 @@ func (e *Engine) commitAppends(first *appendRequest) {
 		res := AppendResult{Commit: d.seen.Commit, Accepted: d.seen.Rows, Duplicate: true}
 		if d.seen.Seq != 0 && res.Commit == 0 { // its first is in this commit
 			res.Commit = commit
+			d.request.done <- appendDone{res, err}
+			continue
 		}
-		d.request.done <- appendDone{res, err}
+		d.request.done <- appendDone{res, nil}
 	}
 }
 

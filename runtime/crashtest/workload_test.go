@@ -148,6 +148,9 @@ func (w *run) append(p int, r *rand.Rand) bool {
 	}
 	res, err := w.e.Append(background, req)
 	second := <-twin
+	if err != nil && second.Commit != 0 { // the twin came first
+		w.l.ack(p, seq, second.Commit)
+	}
 	switch {
 	case err != nil && down(err) || errors.Is(err, runtime.ErrDiskFull):
 		return false

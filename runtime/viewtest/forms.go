@@ -49,6 +49,8 @@ var boolForms = []form{
 	{sql: "$1 LIKE 'a%'", args: "VARCHAR"}, {sql: "$1 LIKE '%b'", args: "VARCHAR"}, {sql: "$1 LIKE '%a_%'", args: "VARCHAR"},
 	{sql: "$1 ILIKE '%É%'", args: "VARCHAR"}, {sql: "contains($1, $2)", args: "VARCHAR|VARCHAR"}, {sql: "starts_with($1, $2)", args: "VARCHAR|VARCHAR"},
 	{sql: "regexp_matches($1, '^[0-9]+$')", args: "VARCHAR"},
+	{sql: "$1 ~ '.*[a-c].*'", args: "VARCHAR", fallible: true}, {sql: "$1 NOT LIKE $2", args: "VARCHAR|VARCHAR", fallible: true}, {sql: "suffix($1, $2)", args: "VARCHAR|VARCHAR"},
+	{sql: "isinf($1)", args: "DOUBLE"}, {sql: "$1 NOT BETWEEN $2 AND $3", args: "NUM|1|1"}, {sql: "CAST($1 AS BOOLEAN)", args: "VARCHAR", fallible: true},
 	{sql: "isnan($1)", args: "DOUBLE"}, {sql: "isfinite($1)", args: "DOUBLE"},
 }
 
@@ -66,6 +68,9 @@ var bigintForms = []form{
 	{sql: "date_part('week', $1)", args: "TIMESTAMP"}, {sql: "date_part('dow', $1)", args: "DATE"}, {sql: "extract(minute FROM $1)", args: "TIMESTAMP"},
 	{sql: "date_diff('day', $1, $2)", args: "DATE|DATE", fallible: true}, {sql: "date_diff('hour', $1, $2)", args: "TIMESTAMP|TIMESTAMP", fallible: true},
 	{sql: "$1 - $2", args: "DATE|DATE", fallible: true}, {sql: "epoch_ms($1)", args: "TIMESTAMP", fallible: true}, {sql: "levenshtein($1, $2)", args: "VARCHAR|VARCHAR", fallible: true},
+	{sql: "ord($1)", args: "VARCHAR"}, {sql: "bit_count($1)", args: "BIGINT"}, {sql: "datesub('month', $1, $2)", args: "TIMESTAMP|TIMESTAMP", fallible: true},
+	{sql: "epoch_us($1)", args: "TIMESTAMP", fallible: true}, {sql: "date_part('year', $1)", args: "TIMESTAMP", fallible: true}, {sql: "$1 << $2", args: "BIGINT|BIGINT", fallible: true}, {sql: "$1 >> $2", args: "BIGINT|BIGINT", fallible: true},
+	{sql: "jaro_similarity($1, $2)", args: "VARCHAR|VARCHAR", fallible: true}, {sql: "octet_length($1)", args: "BLOB", fallible: true}, {sql: "epoch($1)", args: "DATE", fallible: true},
 	{sql: "quarter($1)", args: "DATE"}, {sql: "dayofyear($1)", args: "DATE"}, {sql: "second($1)", args: "TIMESTAMP"},
 }
 
@@ -98,6 +103,10 @@ var textForms = []form{
 	{sql: "trim($1)", args: "VARCHAR"}, {sql: "replace($1, 'a', 'xy')", args: "VARCHAR"}, {sql: "reverse($1)", args: "VARCHAR"}, {sql: "md5($1)", args: "VARCHAR"},
 	{sql: "lpad($1, 5, '*')", args: "VARCHAR", fallible: true}, {sql: "regexp_replace($1, '[0-9]', '#')", args: "VARCHAR", fallible: true}, {sql: "split_part($1, ' ', 1)", args: "VARCHAR", fallible: true},
 	{sql: "regexp_extract($1, '[a-z]+')", args: "VARCHAR", fallible: true}, {sql: "concat_ws('-', $1, $2)", args: "VARCHAR|VARCHAR"}, {sql: "hex($1)", args: "VARCHAR"},
+	{sql: "translate($1, 'ab', 'ba')", args: "VARCHAR", fallible: true}, {sql: "printf('%d|%s', $1, $2)", args: "BIGINT|VARCHAR", fallible: true}, {sql: "format('{}-{}', $1, $2)", args: "VARCHAR|BIGINT", fallible: true},
+	{sql: "chr($1)", args: "INTEGER", fallible: true}, {sql: "to_base64($1)", args: "BLOB", fallible: true}, {sql: "rpad($1, 4, '.')", args: "VARCHAR", fallible: true}, {sql: "substr($1, -2)", args: "VARCHAR", fallible: true},
+	{sql: "bar($1, 0, 10, 5)", args: "DOUBLE", fallible: true}, {sql: "initcap($1)", args: "VARCHAR", fallible: true}, {sql: "monthname($1)", args: "TIMESTAMP", fallible: true}, {sql: "$1[2:3]", args: "VARCHAR", fallible: true},
+	{sql: "strip_accents($1)", args: "VARCHAR", fallible: true}, {sql: "ltrim($1, 'a')", args: "VARCHAR", fallible: true}, {sql: "CAST($1 AS VARCHAR)", args: "TIMESTAMP", fallible: true},
 	{sql: "strftime($1, '%Y-%m-%d')", args: "DATE", fallible: true}, {sql: "strftime($1, '%d.%m.%Y %H:%M:%S')", args: "TIMESTAMP", fallible: true},
 	{sql: "CAST($1 AS VARCHAR)", args: "ANY", fallible: true}, {sql: "CAST($1 AS VARCHAR)", args: "BIGINT"}, {sql: "dayname($1)", args: "DATE"}, {sql: "repeat($1, 2)", args: "VARCHAR", fallible: true},
 }

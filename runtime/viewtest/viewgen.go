@@ -59,14 +59,19 @@ func (w *world) newBlock(v *view, pool []*relation, nested int) (*block, []col) 
 	b := &block{}
 	scope := w.newSource(v, b, pool, nested)
 	g := &generator{r: w.r, scope: scope, safe: w.safe}
-	for range pick(w.r, []int{0, 0, 0, 1, 1, 2}) {
+	conditions := pick(w.r, []int{0, 0, 0, 1, 1, 2})
+	if in := b.From[0].Block; in != nil && in.fallible() {
+		// A condition that cannot fail may be evaluated before what can fail below it: which rows fail is then open.
+		conditions = 0
+	}
+	for range conditions {
 		b.Where = append(b.Where, w.condition(g))
 	}
 	kind := w.r.IntN(10)
 	if kind < 6 {
 		scope = w.group(b, g)
 		g = &generator{r: w.r, scope: scope, safe: g.safe, grouped: true}
-		if w.r.IntN(6) == 0 {
+		if w.r.IntN(6) == 0 && !b.fallible() {
 			b.Having = append(b.Having, w.condition(g))
 		}
 	} else if kind == 6 {
@@ -123,6 +128,30 @@ func (b *block) pruneSource() {
 	in.Outs = kept
 	in.prune()
 	in.pruneSource()
+}
+
+// fallible reports whether a row of the block may fail.
+func (b *block) fallible() bool {
+	var all []expression
+	all = append(append(append(all, b.Where...), b.Groups...), b.Having...)
+	for _, a := range b.Aggs {
+		if a.Arg != nil {
+			all = append(all, *a.Arg)
+		}
+		if a.Filter != nil {
+			all = append(all, *a.Filter)
+		}
+	}
+	for _, o := range b.Outs {
+		all = append(all, o.expression)
+	}
+	for _, e := range all {
+		if e.fallible {
+			return true
+		}
+	}
+	in := b.From[0].Block
+	return in != nil && in.fallible()
 }
 
 // shows reports whether an output or HAVING has the text.
@@ -325,8 +354,9 @@ func (w *world) summand(g *generator, distinct bool) expression {
 // outputs makes the SELECT list, and returns the block's columns.
 func (w *world) outputs(b *block, g *generator) []col {
 	var out []col
+	id := w.nextID() // DuckDB prefers an alias to a column of the same name in HAVING: names are never the same
 	add := func(e expression) {
-		name := fmt.Sprintf("c%d", len(out))
+		name := fmt.Sprintf("c%d_%d", id, len(out))
 		b.Outs = append(b.Outs, output{e, name})
 		out = append(out, col{name: name, typ: e.typ, exact: e.exact, loose: e.loose})
 	}
