@@ -124,13 +124,16 @@ func (e *Engine) evict(over int64) {
 // beginCheckpoint is step 1. It returns a checkpoint that is finished after step 3, or nil when there is
 // nothing to save.
 func (e *Engine) beginCheckpoint() (*checkpoint, error) {
+	if err := e.failure(); err != nil {
+		return nil, err // what is in memory is not to be trusted with the next start
+	}
 	if e.saving != nil {
 		return e.saving, nil
 	}
 	n := e.published.Load()
 	if n == e.db.Applied() {
 		e.full = nil
-		return nil, e.failure()
+		return nil, nil
 	}
 	cp := &checkpoint{position: n, batch: e.db.NewCheckpoint(n), caches: e.graph.Caches(), dropped: e.dropped,
 		attempt: e.attempts, finished: make(chan struct{})}

@@ -182,7 +182,8 @@ func (e *Engine) commit(rec *logrec.Record) (uint64, error) {
 func (e *Engine) void() {
 	e.defined, e.removed = nil, nil
 	if err := e.graph.Void(); err != nil {
-		e.logger.Error("cannot undo the failed commit; reads may show it", "error", err)
+		e.halfway = true
+		e.logger.Error("cannot undo the failed commit; queries are refused", "error", err)
 	}
 }
 

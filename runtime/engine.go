@@ -73,7 +73,7 @@ type Engine struct {
 	admit    admission
 
 	// The committer's own.
-	halfway   bool    // the engine failed with a commit applied and not published: images cannot be read
+	halfway   bool    // a commit that failed could not be undone: images cannot be read
 	next      request // taken from the queue, to be done next
 	clock     int64
 	producers *producers
@@ -109,8 +109,7 @@ func (e *Engine) failure() error {
 	return nil
 }
 
-// fail stops the engine: nothing is acknowledged any more. Lookups go on, and queries too unless a commit
-// was on its way.
+// fail stops the engine: nothing is acknowledged any more, and what is published stays readable.
 func (e *Engine) fail(cause error) error {
 	f := &FailedError{Cause: cause}
 	if e.stopped.CompareAndSwap(nil, f) {

@@ -43,8 +43,7 @@ func (e *SeqError) Error() string {
 }
 
 // FailedError is returned by every call that writes once the engine has stopped: a write or a sync
-// failed, or the state on disk could not be read. Lookups go on; queries do too, unless a commit was
-// applied and could not be made durable: then they get this error.
+// failed, or the state on disk could not be read. Reads of what is published go on.
 type FailedError struct{ Cause error }
 
 // Error names the cause and the remedy.

@@ -81,6 +81,8 @@ var packages = []struct {
 		},
 	},
 	{path: "runtime/crashtest", imports: []string{"state/column", "operators/zset", "runtime"}},
+	{path: "runtime/crashtest/kill"},
+	{path: "runtime/viewtest", imports: []string{"state/column", "runtime"}},
 
 	// Edge. A server knows the engine, the nouns, and the errors that it translates.
 	{path: "runtime/httpd", imports: server, errors: sentinels},
@@ -90,6 +92,10 @@ var packages = []struct {
 	{path: "runtime/console"},
 	{path: "nexmark", imports: []string{"state/column", "operators/zset", "runtime/decode", "runtime"}},
 	{path: "cmd/lint"},
+	{path: "cmd/tidemill/internal/client"},
+	{path: "cmd/tidemill/internal/server", imports: []string{"runtime", "runtime/httpd"}},
+	{path: "cmd/tidemill/internal/bench", imports: []string{"cmd/tidemill/internal/client"}, tests: []string{"cmd/tidemill/internal/server"}},
+	{path: "cmd/tidemill/internal/demo", imports: []string{"cmd/tidemill/internal/client", "cmd/tidemill/internal/server"}},
 	{path: "cmd/tidemill", imports: []string{all}},
 }
 

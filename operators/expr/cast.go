@@ -177,10 +177,15 @@ func (a int128) float64() float64 {
 	return float64(a.Lo) + hi
 }
 
+// castHugeToDouble leaves what 64 bits do not hold to DuckDB, which does not round some of it to the nearest.
 func castHugeToDouble(k *kcall) {
 	x, dst := ints128(k, 0), outVals[float64](k)
 	for i := range dst {
-		dst[i] = x[i].float64()
+		if v := int64(x[i].Lo); v>>63 == x[i].Hi {
+			dst[i] = float64(v)
+		} else {
+			k.leave(i)
+		}
 	}
 }
 

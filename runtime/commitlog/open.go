@@ -40,7 +40,7 @@ func Open(opts Options) (*Log, error) {
 		if err := syncDir(opts.FS, opts.FS.PathDir(opts.Dir)); err != nil {
 			return nil, err
 		}
-		seg, _, err := l.makeSegment(1, opts.SegmentBytes, "")
+		seg, _, err := l.makeSegment(1, min(opts.SegmentBytes, firstSegmentBytes), "")
 		if err != nil {
 			return nil, err
 		}

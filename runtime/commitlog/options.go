@@ -14,6 +14,10 @@ const (
 	// that trimming lags behind; doubled, both double, and segments are made half as often.
 	DefaultSegmentBytes = 64 << 20
 
+	// firstSegmentBytes bounds the first segment of a new log: writing and syncing a full one takes a quarter
+	// of a second, which a start would wait for. The next is made in the background at the first append.
+	firstSegmentBytes = 1 << 20
+
 	minSegmentBytes = 256
 )
 

@@ -7,10 +7,11 @@ import (
 )
 
 // prepare starts to make the next segment once the active one is half full, so that it is there when it is
-// needed. Called with writing held.
+// needed; at once when the active one is a new log's small first. Called with writing held.
 func (l *Log) prepare(active *segment) {
 	w := &l.writing
-	if l.opts.foreground || w.pending != nil || w.off < active.head.size/2 {
+	small := active.head.size < l.opts.SegmentBytes
+	if l.opts.foreground || w.pending != nil || w.off < active.head.size/2 && !small {
 		return
 	}
 	l.mu.Lock()

@@ -163,15 +163,7 @@ func (f *fault) play(r *rand.Rand) error {
 	}
 	c := &clone{fs: crash(fs, r), kind: "after a fault", ledger: l}
 	c.acked, c.sent = l.bounds()
-	var m0 *model
-	if e != nil { fmt.Println(e.Commit(), e.Err(), l.commits, l.sent, l.acked) }
-	fs2 := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 0})
 	again, _, _, err := ln.open(c, false)
-	if again != nil && err != nil { fmt.Printf("reopened at %d stats %+v\n", again.e.Commit(), again.e.Stats()); m0, _ = readModel(again.e)
-		fmt.Println(difference(m0, l.appended(c.acked)))
-		for p := range clients { b := makeBody(l.seed, p, uint64(l.acked[p])); fmt.Println(p, len(b.events), len(b.accounts)); for _, id := range b.ids { _, ok := m0.events[id]; fmt.Print(ok, " ") }; for _, a := range b.accounts { fmt.Print(a, m0.accounts[a.k], " ") } }
-		_ = fs2
-	}
 	if again != nil {
 		err = errors.Join(err, again.e.Close())
 	}

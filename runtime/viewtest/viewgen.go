@@ -59,7 +59,7 @@ func (w *world) newBlock(v *view, pool []*relation, nested int) (*block, []col) 
 	b := &block{}
 	scope := w.newSource(v, b, pool, nested)
 	g := &generator{r: w.r, scope: scope, safe: w.safe}
-	conditions := pick(w.r, []int{0, 0, 0, 1, 1, 2})
+	conditions := pick(w.r, []int{0, 0, 0, 0, 1, 1, 2})
 	if in := b.From[0].Block; in != nil && in.fallible() {
 		// A condition that cannot fail may be evaluated before what can fail below it: which rows fail is then open.
 		conditions = 0
@@ -115,7 +115,7 @@ func (b *block) pruneSource() {
 	}
 	var kept []output
 	for _, o := range in.Outs {
-		if regexp.MustCompile(`\b`+o.Name+`\b`).MatchString(used) {
+		if regexp.MustCompile(`\b` + o.Name + `\b`).MatchString(used) {
 			kept = append(kept, o)
 		}
 	}

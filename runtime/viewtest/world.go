@@ -109,8 +109,8 @@ func (w *world) next() operation {
 	}
 	views := len(w.relations()) - len(tables)
 	switch n := w.r.IntN(100); {
-	case w.r.IntN(2) == 0 && w.x.size(tables[len(tables)-1].name) == 0:
-		return operation{Appends: w.appends(3)}
+	case w.r.IntN(8) > 0 && w.x.size(tables[len(tables)-1].name) == 0:
+		return operation{Appends: w.appends(4)} // else views are of nothing
 	case views < 2 || views < 8 && n < 14 || views < 14 && n < 4:
 		return operation{View: w.newView()}
 	case n < 60:
@@ -142,7 +142,13 @@ func (w *world) appends(n int) []insert {
 	var out []insert
 	taken, producers := map[string]bool{}, map[string]bool{}
 	for range n {
-		t := pick(w.r, w.tables()).table
+		rel := pick(w.r, w.tables())
+		for range 2 {
+			if w.x.size(rel.name) > 0 {
+				rel = pick(w.r, w.tables())
+			}
+		}
+		t := rel.table
 		if t.Key != nil && taken[t.Name] {
 			continue
 		}
