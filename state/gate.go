@@ -1,8 +1,10 @@
 package state
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -50,7 +52,24 @@ func (g *gate) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if err := g.check(); err != nil {
 		return nil, err
 	}
+	if err := g.settle(name); err != nil {
+		return nil, err
+	}
 	return g.wrap(g.FS.Create(name, c))
+}
+
+// settle syncs the directory of a marker file before the marker comes or goes. Pebble makes a manifest, makes the
+// marker that names it, removes the one before and then syncs once. Where a power cut may keep any of these and
+// lose the others, the marker could name no manifest, or there could be none, which is an empty database.
+func (g *gate) settle(name string) error {
+	if !strings.HasPrefix(g.FS.PathBase(name), "marker.") {
+		return nil
+	}
+	d, err := g.FS.OpenDir(g.FS.PathDir(name))
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }
 
 func (g *gate) OpenReadWrite(name string, c vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
@@ -78,6 +97,9 @@ func (g *gate) Link(from, to string) error {
 
 func (g *gate) Remove(name string) error {
 	if err := g.check(); err != nil {
+		return err
+	}
+	if err := g.settle(name); err != nil {
 		return err
 	}
 	return g.FS.Remove(name)

@@ -82,7 +82,7 @@ var packages = []struct {
 	},
 	{path: "runtime/crashtest", imports: []string{"state/column", "operators/zset", "runtime"}},
 	{path: "runtime/crashtest/kill"},
-	{path: "runtime/viewtest", imports: []string{"state/column", "runtime"}},
+	{path: "runtime/viewtest", imports: []string{"state/column", "views", "runtime"}},
 
 	// Edge. A server knows the engine, the nouns, and the errors that it translates.
 	{path: "runtime/httpd", imports: server, errors: sentinels},

@@ -105,7 +105,7 @@ var textForms = []form{
 	{sql: "regexp_extract($1, '[a-z]+')", args: "VARCHAR", fallible: true}, {sql: "concat_ws('-', $1, $2)", args: "VARCHAR|VARCHAR"}, {sql: "hex($1)", args: "VARCHAR"},
 	{sql: "translate($1, 'ab', 'ba')", args: "VARCHAR", fallible: true}, {sql: "printf('%d|%s', $1, $2)", args: "BIGINT|VARCHAR", fallible: true}, {sql: "format('{}-{}', $1, $2)", args: "VARCHAR|BIGINT", fallible: true},
 	{sql: "chr($1)", args: "INTEGER", fallible: true}, {sql: "to_base64($1)", args: "BLOB", fallible: true}, {sql: "rpad($1, 4, '.')", args: "VARCHAR", fallible: true}, {sql: "substr($1, -2)", args: "VARCHAR", fallible: true},
-	{sql: "bar($1, 0, 10, 5)", args: "DOUBLE", fallible: true}, {sql: "initcap($1)", args: "VARCHAR", fallible: true}, {sql: "monthname($1)", args: "TIMESTAMP", fallible: true}, {sql: "$1[2:3]", args: "VARCHAR", fallible: true},
+	{sql: "bar($1, 0, 10, 5)", args: "DOUBLE", fallible: true}, {sql: "monthname($1)", args: "TIMESTAMP", fallible: true}, {sql: "$1[2:3]", args: "VARCHAR", fallible: true},
 	{sql: "strip_accents($1)", args: "VARCHAR", fallible: true}, {sql: "ltrim($1, 'a')", args: "VARCHAR", fallible: true}, {sql: "CAST($1 AS VARCHAR)", args: "TIMESTAMP", fallible: true},
 	{sql: "strftime($1, '%Y-%m-%d')", args: "DATE", fallible: true}, {sql: "strftime($1, '%d.%m.%Y %H:%M:%S')", args: "TIMESTAMP", fallible: true},
 	{sql: "CAST($1 AS VARCHAR)", args: "ANY", fallible: true}, {sql: "CAST($1 AS VARCHAR)", args: "BIGINT"}, {sql: "dayname($1)", args: "DATE"}, {sql: "repeat($1, 2)", args: "VARCHAR", fallible: true},
