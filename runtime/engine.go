@@ -31,6 +31,9 @@ type Options struct {
 	// Replay is how long a restart may take to replay the log: when the commits since the last checkpoint
 	// have taken so long, the next begins. 0 is DefaultReplay.
 	Replay time.Duration
+	// Warm opens the read engine beside everything else, so that the first query need not wait for it; else
+	// the first query does, and until then it takes no memory.
+	Warm bool
 	// SegmentBytes is the size of the log's files; 0 is the log's own default.
 	SegmentBytes int64
 	// Now is the clock, for tests; nil is the system's.

@@ -58,6 +58,13 @@ func Open(o Options) (_ *Engine, err error) {
 	e.admit.init(o.Memory / 8)
 	e.lookups.Store(&sync.Map{})
 	e.reader.init(e)
+	if o.Warm {
+		go func() {
+			if err := e.reader.open(); err != nil && !errors.Is(err, ErrClosed) {
+				o.Logger.Warn("cannot open the read engine yet; the first query tries again", "error", err)
+			}
+		}()
+	}
 	defer func() {
 		if err != nil {
 			e.abandon()
@@ -154,6 +161,7 @@ func (e *Engine) abandon() {
 		c.Close() // the error that brought us here is the one to tell
 	}
 	e.eval.Close()
+	e.reader.close()
 }
 
 // load makes tables and views of the last checkpoint.

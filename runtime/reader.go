@@ -106,18 +106,35 @@ func (r *reader) enter() (*duck.Exec, *readable, error) {
 
 func (r *reader) leave() { r.mu.RUnlock() }
 
+// open opens the read engine if it is not open.
+func (r *reader) open() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return ErrClosed
+	}
+	return r.openLocked()
+}
+
+func (r *reader) openLocked() error {
+	if r.exec != nil {
+		return nil
+	}
+	x, err := duck.OpenExec(duck.Options{MemoryLimit: max(r.e.opts.Memory/4, minReadBytes), Threads: r.e.opts.Workers})
+	if err == nil {
+		r.exec, r.defined = x, map[string]string{}
+	}
+	return err
+}
+
 func (r *reader) define(rd *readable) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return ErrClosed
 	}
-	if r.exec == nil {
-		x, err := duck.OpenExec(duck.Options{MemoryLimit: max(r.e.opts.Memory/4, minReadBytes), Threads: r.e.opts.Workers})
-		if err != nil {
-			return err
-		}
-		r.exec, r.defined = x, map[string]string{}
+	if err := r.openLocked(); err != nil {
+		return err
 	}
 	if r.current == rd {
 		return nil

@@ -288,3 +288,30 @@ func TestCorruptionErrorNamesEverything(t *testing.T) {
 		t.Fatal(got)
 	}
 }
+
+// TestRecordOfAnotherHistory puts a record in the place of one with the same number, of the same segment in
+// another history: it is whole, but not what followed the record before it.
+func TestRecordOfAnotherHistory(t *testing.T) {
+	var lives [2]files
+	var want [][]byte
+	var at []int64
+	for life := range lives {
+		fs := vfs.NewMem()
+		l := mustOpen(t, testOptions(fs, 1024))
+		want, at = nil, nil
+		for i := range uint64(4) {
+			at = append(at, l.writing.off)
+			p := payload(i+100*uint64(1-life), 40)
+			want = append(want, p)
+			must(t, l.Append(i+1, p))
+		}
+		must(t, l.Sync())
+		lives[life] = snapshot(t, fs)
+	}
+	name := segmentName(1)
+	mixed := bytes.Clone(lives[1][name])
+	copy(mixed[at[2]:at[3]], lives[0][name][at[2]:at[3]])
+	if n, damage := recovered(t, lives[1].mem(t, name, mixed), want); damage == nil && n > 2 {
+		t.Errorf("%d records were read, the third of another history", n)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -51,6 +52,7 @@ type server struct {
 func start(bin, dir, addr, memory string) (*server, error) {
 	s := &server{cmd: exec.Command(bin, "serve", "--dir", dir, "--addr", addr, "--memory", memory), url: "http://" + addr,
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}}, ready: make(chan time.Duration, 1), gone: make(chan struct{})}
+	s.cmd.Env = append(os.Environ(), "GOMEMLIMIT=256MiB") // the caches are to be small, not Go's heap
 	out, err := s.cmd.StderrPipe()
 	if err != nil {
 		return nil, err

@@ -79,7 +79,7 @@ func Open(o Options) (_ *Server, err error) {
 		}
 	}
 	begun := time.Now()
-	if s.Engine, err = runtime.Open(runtime.Options{Dir: o.Dir, Memory: o.Memory, Logger: o.Logger}); err != nil {
+	if s.Engine, err = runtime.Open(runtime.Options{Dir: o.Dir, Memory: o.Memory, Logger: o.Logger, Warm: true}); err != nil {
 		return nil, err
 	}
 	s.OpenTime = time.Since(begun)
