@@ -74,7 +74,8 @@ type Aggregate struct {
 	types  []column.Type
 	outT   []column.Type
 	commit uint64
-	born   bool // the running commit creates the operator
+	born   bool   // the running commit creates the operator
+	need   []bool // columns of the output that are read; nil for all
 
 	slots []int32 // scratch
 	keys  *rowkey.Encoder
@@ -208,6 +209,30 @@ func (a *Aggregate) Fallible() bool {
 
 // Output returns the columns of the operator's rows.
 func (a *Aggregate) Output() []column.Field { return a.c.Output }
+
+// Need says which columns of the output anybody reads: the others are absent in deltas from then on, and a
+// group whose read columns did not change is not in them. It returns which columns of the input the
+// operator reads, of which a row that fails shows all.
+func (a *Aggregate) Need(output []bool) []bool {
+	if a.need = append([]bool(nil), output...); a.cells.identity != nil {
+		a.need = nil // Consolidate reads all of them
+	}
+	if a.fallible {
+		return allColumns(len(a.c.Input))
+	}
+	in := make([]bool, len(a.c.Input))
+	for _, g := range a.c.Groups {
+		expr.MarkColumns(g, in)
+	}
+	for _, c := range a.c.Aggs {
+		expr.MarkColumns(c.Arg, in)
+		expr.MarkColumns(c.Filter, in)
+	}
+	return in
+}
+
+// reads reports whether anybody reads column i of the output.
+func (a *Aggregate) reads(i int) bool { return a.need == nil || a.need[i] }
 
 // Begin starts commit. born says that this commit creates the operator.
 func (a *Aggregate) Begin(commit uint64, born bool) error {

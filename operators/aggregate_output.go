@@ -48,7 +48,11 @@ func (a *Aggregate) version(touched []int32, prev bool) *version {
 			v.at, v.slots = append(v.at, int32(i)), append(v.slots, s)
 		}
 	}
-	for _, g := range a.cells.aggs {
+	for i, g := range a.cells.aggs {
+		if !a.reads(len(a.types)+i) && !a.c.Aggs[i].Spec.OutputFallible() {
+			v.aggs = append(v.aggs, column.Absent(a.outT[len(a.types)+i], len(v.slots)))
+			continue
+		}
 		c, errs := g.Output(v.slots, prev)
 		if errs != nil {
 			v.errs = mergeErrors(v.errs, &expr.RowErrors{Rows: errs.Rows, Reasons: errs.Reasons})
@@ -121,6 +125,9 @@ func dropUnchanged(old, now *version, hidden bool) {
 
 func sameRow(a, b []column.Column, i, k int) bool {
 	for c := range a {
+		if a[c].IsAbsent() || b[c].IsAbsent() {
+			continue
+		}
 		if a[c].IsNull(i) != b[c].IsNull(k) || !bytes.Equal(a[c].Raw(i), b[c].Raw(k)) {
 			return false
 		}
@@ -151,7 +158,7 @@ func (a *Aggregate) delta(touched []int32, old, now *version) (*zset.Batch, erro
 				at = append(at, v.at[r])
 			}
 		}
-		out.Cols, err = a.keyColumns(touched)
+		out.Cols, err = a.readKeyColumns(touched)
 		for c := range out.Cols {
 			out.Cols[c] = out.Cols[c].Gather(at)
 		}
@@ -251,6 +258,28 @@ func (a *Aggregate) groupColumns(cells *aggCells, slots []int32, prev bool) ([]c
 		return cells.identity.Columns(slots, prev)
 	}
 	return a.keyColumns(slots)
+}
+
+// readKeyColumns is keyColumns, without columns that nobody reads.
+func (a *Aggregate) readKeyColumns(slots []int32) ([]column.Column, error) {
+	any := false
+	for i := range a.types {
+		any = any || a.reads(i)
+	}
+	if !any {
+		out := make([]column.Column, len(a.types))
+		for i, t := range a.types {
+			out[i] = column.Absent(t, len(slots))
+		}
+		return out, nil
+	}
+	out, err := a.keyColumns(slots)
+	for i := range out {
+		if !a.reads(i) {
+			out[i] = column.Absent(a.types[i], len(slots))
+		}
+	}
+	return out, err
 }
 
 // keyColumns decodes the keys of slots of the live table.

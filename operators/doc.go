@@ -25,4 +25,16 @@ type Linear interface {
 	Apply(b *zset.Batch, rejects *Rejects) (*zset.Batch, error)
 	// Fallible reports whether a row can fail.
 	Fallible() bool
+	// Need says which columns of its output anybody reads; the others may be absent (column.Absent) from then on.
+	// It returns which columns of the input the operator reads, of which a row that fails shows all.
+	Need(output []bool) (input []bool)
+}
+
+// allColumns is what an operator needs of its input when a row of it may have to be shown.
+func allColumns(n int) []bool {
+	all := make([]bool, n)
+	for i := range all {
+		all[i] = true
+	}
+	return all
 }

@@ -16,31 +16,62 @@ import (
 // A row that one conjunct drops does not fail, whatever the others would do with it: conjuncts that
 // cannot fail come first, and of those that can, an error counts only if no other drops the row.
 type Filter struct {
-	name      string
-	input     []column.Field
-	conjuncts []*expr.Program
-	safe      int // conjuncts before this one cannot fail
+	name     string
+	input    []column.Field
+	exprs    []*expr.Expr
+	safe     []*expr.Program // cannot fail; those with kernels are one program, so that rows are copied once
+	fallible []*expr.Program
+	need     []bool // columns that are copied; nil for all
 }
 
 // NewFilter returns a filter over rows of these fields. Conjuncts that cannot fail are to come first.
 // name is what rejects call the operator.
 func NewFilter(name string, input []column.Field, conjuncts []*expr.Expr, ev expr.Evaluator) *Filter {
-	f := &Filter{name: name, input: input}
+	f := &Filter{name: name, input: input, exprs: conjuncts}
+	var native []*expr.Expr
+	var foreign []*expr.Program
 	for i, c := range conjuncts {
-		f.conjuncts = append(f.conjuncts, expr.Compile(c, ev))
-		if f.safe == i && !expr.Fallible(c) {
-			f.safe++
+		p := expr.Compile(c, ev)
+		switch {
+		case len(f.fallible) > 0 || expr.Fallible(c):
+			f.fallible = append(f.fallible, p)
+		case p.Native():
+			native = append(native, conjuncts[i])
+		default:
+			foreign = append(foreign, p)
 		}
 	}
+	switch len(native) {
+	case 0:
+	case 1:
+		f.safe = append(f.safe, expr.Compile(native[0], ev))
+	default:
+		f.safe = append(f.safe, expr.Compile(&expr.Expr{Kind: expr.And, Type: column.T(column.Bool), Args: native}, ev))
+	}
+	f.safe = append(f.safe, foreign...)
 	return f
 }
 
 // Fallible reports whether a conjunct can fail on a row.
-func (f *Filter) Fallible() bool { return f.safe < len(f.conjuncts) }
+func (f *Filter) Fallible() bool { return len(f.fallible) > 0 }
+
+// Need implements Linear.
+func (f *Filter) Need(output []bool) []bool {
+	if f.Fallible() {
+		f.need = nil
+		return allColumns(len(f.input))
+	}
+	f.need = append([]bool(nil), output...)
+	in := append([]bool(nil), output...)
+	for _, e := range f.exprs {
+		expr.MarkColumns(e, in)
+	}
+	return in
+}
 
 // Apply returns the rows that pass.
 func (f *Filter) Apply(b *zset.Batch, rejects *Rejects) (*zset.Batch, error) {
-	for _, c := range f.conjuncts[:f.safe] {
+	for i, c := range f.safe {
 		if b == nil {
 			return nil, nil
 		}
@@ -48,14 +79,17 @@ func (f *Filter) Apply(b *zset.Batch, rejects *Rejects) (*zset.Batch, error) {
 		if err != nil {
 			return nil, err
 		}
+		if i == len(f.safe)-1 {
+			b = f.drop(b)
+		}
 		b = gatherAll(b, sel)
 	}
-	if b == nil || f.safe == len(f.conjuncts) {
+	if b == nil || len(f.fallible) == 0 {
 		return b, nil
 	}
 	pass := column.NewBitmap(b.N, true) // no conjunct seen so far drops the row
 	reasons := map[int32]string{}       // the first error of each row
-	for _, c := range f.conjuncts[f.safe:] {
+	for _, c := range f.fallible {
 		v, errs, err := c.Eval(b.Cols, b.N)
 		if err != nil {
 			return nil, err
@@ -88,6 +122,20 @@ func (f *Filter) Apply(b *zset.Batch, rejects *Rejects) (*zset.Batch, error) {
 		sel = append(sel, int32(i))
 	}
 	return gatherAll(b, sel), nil
+}
+
+// drop makes the columns absent that nobody reads.
+func (f *Filter) drop(b *zset.Batch) *zset.Batch {
+	if f.need == nil {
+		return b
+	}
+	out := &zset.Batch{N: b.N, W: b.W, Cols: make([]column.Column, len(b.Cols))}
+	for i := range b.Cols {
+		if out.Cols[i] = b.Cols[i]; !f.need[i] {
+			out.Cols[i] = column.Absent(b.Cols[i].Type, b.N)
+		}
+	}
+	return out
 }
 
 // gatherAll is b.Gather, without a copy when sel is all rows.

@@ -19,12 +19,14 @@ type Project struct {
 	input    []column.Field
 	programs []*expr.Program // nil for a plain column
 	columns  []int
+	exprs    []*expr.Expr
 	fallible bool
+	need     []bool // outputs that are computed; nil for all
 }
 
 // NewProject returns a projection over rows of the input fields. name is what rejects call it.
 func NewProject(name string, input []column.Field, exprs []*expr.Expr, ev expr.Evaluator) *Project {
-	p := &Project{name: name, input: input}
+	p := &Project{name: name, input: input, exprs: exprs}
 	for _, e := range exprs {
 		var prog *expr.Program
 		if e.Kind != expr.Column {
@@ -39,6 +41,22 @@ func NewProject(name string, input []column.Field, exprs []*expr.Expr, ev expr.E
 
 // Fallible reports whether an expression can fail on a row.
 func (p *Project) Fallible() bool { return p.fallible }
+
+// Need implements Linear. An expression that can fail is computed whether anybody reads it or not.
+func (p *Project) Need(output []bool) []bool {
+	p.need = append([]bool(nil), output...)
+	in := make([]bool, len(p.input))
+	for i, e := range p.exprs {
+		p.need[i] = p.need[i] || expr.Fallible(e)
+		if p.need[i] {
+			expr.MarkColumns(e, in)
+		}
+	}
+	if p.fallible {
+		return allColumns(len(p.input))
+	}
+	return in
+}
 
 // Apply returns the computed rows.
 func (p *Project) Apply(b *zset.Batch, rejects *Rejects) (*zset.Batch, error) {
@@ -63,6 +81,10 @@ func (p *Project) Apply(b *zset.Batch, rejects *Rejects) (*zset.Batch, error) {
 func (p *Project) eval(b *zset.Batch) (cols []column.Column, all *expr.RowErrors, err error) {
 	cols = make([]column.Column, len(p.programs))
 	for i, prog := range p.programs {
+		if p.need != nil && !p.need[i] {
+			cols[i] = column.Absent(p.exprs[i].Type, b.N)
+			continue
+		}
 		if prog == nil {
 			cols[i] = b.Cols[p.columns[i]]
 			continue

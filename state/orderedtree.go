@@ -261,11 +261,18 @@ func common(a, b []byte) int {
 	return n
 }
 
-// reskip makes skip as long as the keys allow: the page has just lost some.
+// reskip makes skip as long as the keys allow: the page has just lost some. Key 0 of an inner page may be
+// above key 1: its first child has been given smaller keys, and has split, since.
 func (t *orderedTree) reskip(p *page) {
-	if p.n > 0 {
-		t.setSkip(p, min(maxSkip, common(t.key(p, 0), t.key(p, p.n-1))))
+	if p.n == 0 {
+		return
 	}
+	last := t.key(p, p.n-1)
+	n := min(maxSkip, common(t.key(p, 0), last))
+	if p.kids != nil && p.n > 1 {
+		n = min(n, common(t.key(p, 1), last))
+	}
+	t.setSkip(p, n)
 }
 
 func (t *orderedTree) setSkip(p *page, skip int) {

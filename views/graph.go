@@ -112,6 +112,9 @@ func (g *Graph) arrange() {
 		g.levels[d] = append(g.levels[d], v)
 		v.wanted = false
 	}
+	for _, v := range g.views {
+		v.need = make([]bool, len(v.Rel.Fields))
+	}
 	g.feeds = map[uint32]bool{}
 	for d := len(g.levels) - 1; d >= 0; d-- {
 		for _, v := range g.levels[d] {
@@ -119,6 +122,7 @@ func (g *Graph) arrange() {
 			if !v.wanted && !v.tail && len(v.stages) == 0 {
 				continue // only ever read as SQL over its inputs
 			}
+			g.require(v.root, v.need)
 			for _, id := range v.reads {
 				g.feeds[id] = true
 				if in := g.views[id]; in != nil {
@@ -126,6 +130,28 @@ func (g *Graph) arrange() {
 				}
 			}
 		}
+	}
+}
+
+// require tells n, and what is below it, which of its columns are read in commits. Views that it scans have not
+// been told yet: they are of an earlier level.
+func (g *Graph) require(n node, need []bool) {
+	switch n := n.(type) {
+	case *scan:
+		n.need = need
+		if v := g.views[n.relation]; v != nil {
+			for i, c := range n.columns {
+				v.need[c] = v.need[c] || need[i]
+			}
+		}
+	case *linear:
+		g.require(n.input, n.op.Need(need))
+	case *union:
+		for _, in := range n.inputs {
+			g.require(in, need)
+		}
+	case *stage:
+		g.require(n.input, n.op.Need(need))
 	}
 }
 

@@ -98,7 +98,9 @@ func (n *scan) each(s *step, fn func(*zset.Batch) error) error {
 func (n *scan) pick(b *zset.Batch) *zset.Batch {
 	out := &zset.Batch{N: b.N, W: b.W, Cols: make([]column.Column, len(n.columns))}
 	for i, c := range n.columns {
-		out.Cols[i] = b.Cols[c]
+		if out.Cols[i] = b.Cols[c]; n.need != nil && !n.need[i] {
+			out.Cols[i] = column.Absent(b.Cols[c].Type, b.N)
+		}
 	}
 	return out
 }

@@ -27,12 +27,13 @@ type Table struct {
 	ids   *rowids
 	types []column.Type // of the key
 
-	commit uint64
-	slots  []int32
-	keys   *rowkey.Encoder
-	killed []uint64 // of the running commit's winners, scratch
-	first  uint64   // rowid of the first row that the running commit appends
-	undo   []uint64 // rows that the running commit has killed
+	commit  uint64
+	slots   []int32
+	keys    *rowkey.Encoder
+	killed  []uint64      // of the running commit's winners, scratch
+	copying chan struct{} // closed when the rows that the commit appended are in the image, or nil
+	first   uint64        // rowid of the first row that the running commit appends
+	undo    []uint64      // rows that the running commit has killed
 }
 
 func newTable(db *state.DB, rel *catalog.Relation, rows *image.Rows, warm int64) (*Table, error) {
@@ -63,6 +64,7 @@ func (t *Table) publish() {
 	if t.commit == 0 {
 		return
 	}
+	t.settle()
 	t.Rows.Publish()
 	if t.index != nil {
 		t.index.Publish(t.commit)
@@ -72,6 +74,7 @@ func (t *Table) publish() {
 
 // void undoes the running commit. Its rowids are not used again.
 func (t *Table) void() error {
+	t.settle()
 	for _, id := range t.undo {
 		if id >= t.first {
 			continue
@@ -106,14 +109,30 @@ func (t *Table) append(cols []column.Column, n int, deleted []byte, wanted bool)
 	if n == 0 {
 		return nil, nil
 	}
-	if t.index == nil {
-		t.Rows.Append(cols, n)
-		if !wanted {
-			return nil, nil
-		}
-		return Delta{{Cols: cols, N: n}}, nil
+	if t.index != nil {
+		return t.upsert(cols, n, deleted, wanted)
 	}
-	return t.upsert(cols, n, deleted, wanted)
+	if !wanted {
+		t.Rows.Append(cols, n)
+		return nil, nil
+	}
+	// The views need the rows as they came, not the image of them: it is made beside their step.
+	t.settle()
+	done := make(chan struct{})
+	t.copying = done
+	go func() {
+		t.Rows.Append(cols, n)
+		close(done)
+	}()
+	return Delta{{Cols: cols, N: n}}, nil
+}
+
+// settle waits until the rows that the commit has appended are in the image.
+func (t *Table) settle() {
+	if t.copying != nil {
+		<-t.copying
+		t.copying = nil
+	}
 }
 
 func (t *Table) upsert(cols []column.Column, n int, deleted []byte, wanted bool) (Delta, error) {
@@ -187,6 +206,7 @@ func (t *Table) kill(ids []uint64, wanted bool) (*zset.Batch, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
+	t.settle()
 	var out *zset.Batch
 	if wanted {
 		cols, err := t.Rows.Gather(ids)

@@ -25,7 +25,8 @@ type View struct {
 	wanted   bool // another view needs this one's delta
 	active   bool // stepped in the running commit
 	bad      *operators.Rejects
-	delta    Delta // of the running commit, when wanted
+	delta    Delta  // of the running commit, when wanted
+	need     []bool // columns that views read in commits; the others may be absent from the delta
 }
 
 // node is a part of a view in the running commit: it calls fn with the batches of its delta.
@@ -37,6 +38,7 @@ type node interface {
 type scan struct {
 	relation uint32
 	columns  []int
+	need     []bool // of columns; nil for all
 }
 
 // linear applies an operator without state.
@@ -124,7 +126,7 @@ func (l *lowerer) lower(n *plan.Node) (node, bool, error) {
 			return nil, false, err
 		}
 		l.v.read(id)
-		return &scan{id, n.Columns}, false, nil
+		return &scan{relation: id, columns: n.Columns}, false, nil
 	case plan.Filter:
 		op := operators.NewFilter(l.name(n.Op), n.Inputs[0].Schema, n.Exprs, l.g.ev)
 		return &linear{inputs[0], op, l.v}, fallible || op.Fallible(), nil

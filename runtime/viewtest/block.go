@@ -3,6 +3,8 @@ package viewtest
 import (
 	"fmt"
 	"strings"
+
+	"tidemill/state/column"
 )
 
 // block is one SELECT of a view: the parts of a query in the order in which SQL evaluates them.
@@ -16,14 +18,14 @@ type block struct {
 	Having   []expression // over "$g0", "$a0" ...
 	Outs     []output     // over the source's columns, or over "$g0", "$a0" ...
 	Distinct bool
-	// ByNumber writes GROUP BY 1, 2 for groups that are the first outputs.
-	All bool
+	All      bool // writes GROUP BY ALL
 }
 
 // source is a relation, or a block in parentheses.
 type source struct {
 	Relation string
 	Block    *block
+	scope    []col
 }
 
 type output struct {
@@ -36,6 +38,7 @@ type aggregate struct {
 	Distinct bool
 	Arg      *expression // nil for count(*)
 	Filter   *expression
+	Wide     bool // a sum that its type may not hold: its group is rejected then
 	expression
 }
 
@@ -286,14 +289,61 @@ func (st *staged) group(src string, b *block) string {
 			}
 			add(arg, sql, f)
 		}
-		shown = append(shown, a.call(arg, filter)+" AS "+aggName(i))
+		if a.Wide {
+			shown = append(shown, a.halfSums(i, arg, filter))
+		} else {
+			shown = append(shown, a.call(arg, filter)+" AS "+aggName(i))
+		}
 	}
 	src = st.tried(src, names, exprs, fallible)
 	q := "(SELECT " + strings.Join(shown, ", ") + " FROM " + src
 	if len(by) > 0 {
 		q += " GROUP BY " + strings.Join(by, ", ")
 	}
-	return q + ")"
+	return st.fitting(q+")", b)
+}
+
+// fitting puts the halves of wide sums together; a group with a sum that does not fit its type is rejected.
+func (st *staged) fitting(src string, b *block) string {
+	var names, exprs []string
+	wide := false
+	for i := range b.Groups {
+		names, exprs = append(names, groupName(i)), append(exprs, groupName(i))
+	}
+	for i, a := range b.Aggs {
+		e := aggName(i)
+		if a.Wide {
+			e, wide = wholeSum(fmt.Sprintf(`"$h%d"`, i), fmt.Sprintf(`"$l%d"`, i), a.typ), true
+		}
+		names, exprs = append(names, aggName(i)), append(exprs, e)
+	}
+	if !wide {
+		return src
+	}
+	return st.tried(src, names, exprs, true)
+}
+
+// half is the number at which wide sums are split: sums of either part stay within HUGEINT.
+const half = "10000000000000000000::HUGEINT"
+
+// halfSums adds what is above and below half, in units of the last digit.
+func (a *aggregate) halfSums(i int, arg, filter string) string {
+	unit := arg
+	if a.Arg.typ.Kind == column.Decimal {
+		unit = "CAST(replace(CAST(" + arg + " AS VARCHAR), '.', '') AS HUGEINT)"
+	}
+	return fmt.Sprintf(`%s AS "$h%d", %s AS "$l%d"`, a.call(unit+" // "+half, filter), i, a.call(unit+" % "+half, filter), i)
+}
+
+// wholeSum fails if the type does not hold the sum of two halves.
+func wholeSum(high, low string, t column.Type) string {
+	sum := "(" + high + " * " + half + " + " + low + ")"
+	if t.Kind != column.Decimal {
+		return sum
+	}
+	one := "1" + strings.Repeat("0", int(t.Scale)) + "::HUGEINT"
+	return fmt.Sprintf("CAST(CASE WHEN %s < 0 THEN '-' ELSE '' END || CAST(abs(%s) // %s AS VARCHAR) || '.' || lpad(CAST(abs(%s) %% %s AS VARCHAR), %d, '0') AS %s)",
+		sum, sum, one, sum, one, t.Scale, t)
 }
 
 func (st *staged) project(src string, outs []output) string {

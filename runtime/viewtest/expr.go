@@ -3,6 +3,7 @@ package viewtest
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 
 	"tidemill/state/column"
@@ -162,6 +163,8 @@ func (g *generator) generic(t column.Type, depth int) expression {
 	}
 }
 
+var hasColumn = regexp.MustCompile(`\bc[0-9]|\$[ga][0-9]`)
+
 // form is SQL with $1, $2 ... for arguments whose types args lists. An argument type of ANY is some type, #
 // the result's own type, and a number the type of that argument.
 type form struct {
@@ -196,6 +199,11 @@ func (g *generator) form(f form, t column.Type, depth int) expression {
 			types[i], _ = column.ParseType(name)
 		}
 		a := g.any(types[i], depth)
+		if i == 0 && strings.HasPrefix(f.sql, "CASE") && !hasColumn.MatchString(a.sql) {
+			// NULL | x is NULL in DuckDB when the NULL is folded before, and else fails with x: under CASE WHEN FALSE
+			// that hangs on the order of its rules.
+			return g.leaf(t)
+		}
 		out.fallible = out.fallible || a.fallible
 		out.exact = out.exact && a.exact
 		out.sql = strings.ReplaceAll(out.sql, fmt.Sprintf("$%d", i+1), "("+a.sql+")")

@@ -14,6 +14,7 @@ type oracle struct {
 	db      *sql.DB
 	conn    *sql.Conn
 	rejects map[string]string // view to the query of how many rows it rejects
+	stmts   map[string]*sql.Stmt
 }
 
 func openOracle() (*oracle, error) {
@@ -25,14 +26,21 @@ func openOracle() (*oracle, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &oracle{db: db, conn: conn, rejects: map[string]string{}}
+	o := &oracle{db: db, conn: conn, rejects: map[string]string{}, stmts: map[string]*sql.Stmt{}}
 	if err := o.exec("SET TimeZone = 'UTC'"); err != nil && !strings.Contains(err.Error(), "unrecognized") {
+		return nil, err
+	}
+	// A prepared statement must not know what was in the tables when it was prepared.
+	if err := o.exec("SET disabled_optimizers = 'statistics_propagation,join_order,compressed_materialization'"); err != nil {
 		return nil, err
 	}
 	return o, o.exec("SET threads = 1")
 }
 
 func (o *oracle) close() {
+	for _, s := range o.stmts {
+		s.Close()
+	}
 	o.conn.Close()
 	o.db.Close()
 }
@@ -67,6 +75,7 @@ func (o *oracle) atomic(qs []string) error {
 // createView defines the view so that no row can make it fail.
 func (o *oracle) createView(v *view) error {
 	st := v.Block.stage()
+	o.forget()
 	if err := o.exec("CREATE VIEW " + v.Name + " AS " + st.rows); err != nil {
 		return err
 	}
@@ -75,6 +84,20 @@ func (o *oracle) createView(v *view) error {
 		o.rejects[v.Name] = "SELECT (" + strings.Join(st.rejects, ") + (") + ")"
 	}
 	return nil
+}
+
+// gives reports whether the view would have rows now.
+func (o *oracle) gives(v *view) bool {
+	rows, err := o.query("SELECT 1 FROM (" + v.Block.stage().rows + ") LIMIT 1")
+	return err == nil && len(rows) > 0
+}
+
+// forget closes the prepared statements.
+func (o *oracle) forget() {
+	for _, s := range o.stmts {
+		s.Close()
+	}
+	clear(o.stmts)
 }
 
 // types returns the types of a view's columns as DuckDB binds the SELECT as it was written.
@@ -90,18 +113,52 @@ func (o *oracle) types(v *view) ([]string, error) {
 	return out, nil
 }
 
-// insert writes the statements of an insert into the columns; on a keyed table each row replaces its key's.
-func (t *table) insert(cols []int, rows [][]value, deleted []bool) []string {
+// upserts writes appends to a keyed table, of which the last row of a key stays.
+func (t *table) upserts(rows [][]value, deleted []bool) []string {
+	last := map[string]int{}
+	var keys []string
+	for i, row := range rows {
+		k := t.keyOf(row)
+		if _, ok := last[k]; !ok {
+			keys = append(keys, "("+t.keyCondition(t.all(), row)+")")
+		}
+		last[k] = i
+	}
+	var kept [][]value
+	for i, row := range rows {
+		if last[t.keyOf(row)] == i && (deleted == nil || !deleted[i]) {
+			kept = append(kept, row)
+		}
+	}
+	qs := []string{"DELETE FROM " + t.Name + " WHERE " + strings.Join(keys, " OR ")}
+	if len(kept) > 0 {
+		qs = append(qs, "INSERT INTO "+t.Name+" VALUES "+tuples(kept))
+	}
+	return qs
+}
+
+// keyOf returns the same text for the keys that are equal.
+func (t *table) keyOf(row []value) string {
+	var b strings.Builder
+	for _, k := range t.Key {
+		s := row[k].sql
+		if t.Cols[k].Type.Floating() {
+			s = strings.Replace(s, "'-0'", "'0'", 1)
+		}
+		b.WriteString(s + "|")
+	}
+	return b.String()
+}
+
+// insert writes the statements of INSERT; on a keyed table each row replaces its key's.
+func (t *table) insert(cols []int, rows [][]value) []string {
 	into := "INSERT INTO " + t.Name + " (" + strings.Join(t.names(cols), ", ") + ") VALUES "
 	if t.Key == nil {
 		return []string{into + tuples(rows)}
 	}
 	var qs []string
-	for i, row := range rows {
-		qs = append(qs, "DELETE FROM "+t.Name+" WHERE "+t.keyCondition(cols, row))
-		if deleted == nil || !deleted[i] {
-			qs = append(qs, into+tuples([][]value{row}))
-		}
+	for _, row := range rows {
+		qs = append(qs, "DELETE FROM "+t.Name+" WHERE "+t.keyCondition(cols, row), into+tuples([][]value{row}))
 	}
 	return qs
 }
@@ -112,9 +169,27 @@ type cell struct {
 	null bool
 }
 
-// query returns all rows with every column cast to text.
+// query returns all rows of a query that gives text.
 func (o *oracle) query(q string) ([][]cell, error) {
 	rows, err := o.conn.QueryContext(context.Background(), q)
+	return fetch(rows, err)
+}
+
+// prepared is query for one that is asked again.
+func (o *oracle) prepared(q string) ([][]cell, error) {
+	s := o.stmts[q]
+	if s == nil {
+		var err error
+		if s, err = o.conn.PrepareContext(context.Background(), q); err != nil {
+			return nil, fmt.Errorf("oracle: %w", err)
+		}
+		o.stmts[q] = s
+	}
+	rows, err := s.QueryContext(context.Background())
+	return fetch(rows, err)
+}
+
+func fetch(rows *sql.Rows, err error) ([][]cell, error) {
 	if err != nil {
 		return nil, fmt.Errorf("oracle: %w", err)
 	}
@@ -143,5 +218,5 @@ func (o *oracle) query(q string) ([][]cell, error) {
 
 // rows returns the rows of a relation.
 func (o *oracle) rows(name string) ([][]cell, error) {
-	return o.query("SELECT CAST(COLUMNS(*) AS VARCHAR) FROM " + name)
+	return o.prepared("SELECT CAST(COLUMNS(*) AS VARCHAR) FROM " + name)
 }

@@ -84,7 +84,7 @@ func (t *Totals) Why() string {
 // and returned as a script. dir is a directory for cases on disk.
 func Case(seed uint64, commits int, dir func() string, totals *Totals, shrinking time.Duration) error {
 	r := rand.New(rand.NewPCG(seed, 77))
-	set := settings{Workers: 1 + r.IntN(2), Memory: pick(r, []int64{0, 0, 1 << 20, 1 << 16}), Replay: pick(r, []time.Duration{0, 0, time.Millisecond})}
+	set := settings{Workers: 1 + r.IntN(2), Memory: pick(r, []int64{0, 1 << 20, 1 << 16, 1 << 14}), Replay: pick(r, []time.Duration{0, 0, time.Millisecond})}
 	disk := r.IntN(4) == 0
 	if disk {
 		set.Dir = dir()

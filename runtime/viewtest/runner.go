@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math/rand/v2"
 	stdruntime "runtime"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -119,13 +121,19 @@ func (x *runner) followed(name string) bool {
 }
 
 func (x *runner) size(table string) int {
-	rows, err := x.o.query("SELECT count(*) FROM " + table)
-	if err != nil {
-		return 0
+	if rel := x.find(table); rel != nil {
+		return len(rel.want)
 	}
-	n := 0
-	fmt.Sscan(rows[0][0].text, &n)
-	return n
+	return 0
+}
+
+// touch says that the oracle's answers for a table and what follows it are no longer those of before.
+func (x *runner) touch(table string) {
+	for _, rel := range x.relations {
+		if rel.name == table || rel.bases[table] {
+			rel.known = false
+		}
+	}
 }
 
 // do runs an operation; the error is a *Mismatch, or the oracle's own.
@@ -138,20 +146,22 @@ func (x *runner) do(op *operation) error {
 	case op.View != nil:
 		return x.createView(op.View)
 	case op.Drop != "":
-		return x.drop(op.Drop)
+		return x.drop(op.Drop, op.Cascade)
 	case op.Change != nil:
 		rel := x.find(op.Change.Table)
 		if rel == nil {
 			return nil
 		}
+		x.touch(rel.name)
 		return x.both(op.Change.sql(rel.table), op.Change.plain(rel.table))
 	case op.Insert != nil:
 		rel := x.find(op.Insert.Table)
 		if rel == nil {
 			return nil
 		}
+		x.touch(rel.name)
 		in := op.Insert
-		return x.both("INSERT INTO "+in.Table+" ("+strings.Join(rel.table.names(in.Cols), ", ")+") VALUES "+tuples(in.Rows), rel.table.insert(in.Cols, in.Rows, nil))
+		return x.both("INSERT INTO "+in.Table+" ("+strings.Join(rel.table.names(in.Cols), ", ")+") VALUES "+tuples(in.Rows), rel.table.insert(in.Cols, in.Rows))
 	case op.Appends != nil:
 		return x.append(op.Appends)
 	case op.Restart:
@@ -255,11 +265,18 @@ func (x *runner) adopt(v *view, want []string) error {
 	if strings.Join(got, ",") != strings.Join(want, ",") {
 		return mismatch(strings.Join(got, ","), strings.Join(want, ","), "types of %s AS %s", v.Name, v.Block.sql())
 	}
+	rep.bases, rep.pushes = map[string]bool{}, v.Block.pushes()
+	for _, n := range v.reads {
+		rep.bases[n] = true
+		if under := x.find(n); under != nil {
+			maps.Copy(rep.bases, under.bases)
+		}
+	}
 	x.relations = append(x.relations, rep)
 	return x.o.createView(v)
 }
 
-func (x *runner) drop(name string) error {
+func (x *runner) drop(name string, cascade bool) error {
 	rel := x.find(name)
 	if rel == nil {
 		return nil
@@ -269,21 +286,40 @@ func (x *runner) drop(name string) error {
 		kind, plain = "TABLE", "TABLE"
 	}
 	x.totals.Made++
-	err := x.run("DROP " + kind + " " + name)
-	if followed := x.followed(name); followed != (err != nil) {
-		return mismatch(fmt.Sprint(err), fmt.Sprintf("followed: %v", followed), "DROP %s", name)
-	} else if followed {
+	q := "DROP " + kind + " " + name
+	if cascade {
+		q += " CASCADE"
+	}
+	err := x.run(q)
+	if refused := !cascade && x.followed(name); refused != (err != nil) {
+		return mismatch(fmt.Sprint(err), fmt.Sprintf("refused: %v", refused), "%s", q)
+	} else if refused {
 		return nil
 	}
 	x.totals.Accepted++
 	x.totals.Commits++
-	for i, r := range x.relations {
-		if r == rel {
-			x.relations = append(x.relations[:i:i], x.relations[i+1:]...)
-			break
+	x.o.forget()
+	var left []*relation
+	for _, r := range slices.Backward(x.relations) { // views after what they read
+		switch {
+		case r == rel:
+			if err := x.o.exec("DROP " + plain + " " + name); err != nil {
+				return err
+			}
+		case r.bases[name]:
+			if err := x.o.exec("DROP VIEW " + r.name); err != nil {
+				return err
+			}
+			if _, err := x.read("SELECT * FROM " + r.name); err == nil {
+				return mismatch("", "", "%s left %s", q, r.name)
+			}
+		default:
+			left = append(left, r)
 		}
 	}
-	return x.o.exec("DROP " + plain + " " + name)
+	slices.Reverse(left)
+	x.relations = left
+	return nil
 }
 
 // sent is an append on its way.
@@ -394,7 +430,14 @@ func (x *runner) replay(all []*sent) error {
 			p := x.producers[s.Producer]
 			p.seq, p.last, p.commit, p.rel = s.seq, s.insert, s.res.Commit, s.rel
 		}
-		if err := x.o.atomic(s.table.insert(s.table.all(), s.Rows, s.Deleted)); err != nil {
+		x.touch(s.table.Name)
+		var qs []string
+		if s.table.Key == nil {
+			qs = s.table.insert(s.table.all(), s.Rows)
+		} else {
+			qs = s.table.upserts(s.Rows, s.Deleted)
+		}
+		if err := x.o.atomic(qs); err != nil {
 			return err
 		}
 	}

@@ -28,7 +28,7 @@ func shrink(ops []operation, failure error, run func([]operation) error, deadlin
 	}
 	for before := -1; before != size(ops); {
 		before = size(ops)
-		ops = fewer(ops, fails)
+		ops = leaveOut(ops, fails)
 		for i := range ops {
 			for again := true; again; {
 				again = false
@@ -54,8 +54,8 @@ func kindOf(err error) string {
 
 func size(ops []operation) int { return len(Script(ops)) }
 
-// fewer is delta debugging over the operations.
-func fewer(ops []operation, fails func([]operation) bool) []operation {
+// leaveOut is delta debugging over the operations.
+func leaveOut(ops []operation, fails func([]operation) bool) []operation {
 	for n := max(len(ops)/2, 1); ; n /= 2 {
 		for at := 0; at < len(ops); {
 			try := append(append([]operation{}, ops[:at]...), ops[min(at+n, len(ops)):]...)
@@ -192,7 +192,7 @@ func Script(ops []operation) string {
 		case op.View != nil:
 			fmt.Fprintf(&b, "CREATE MATERIALIZED VIEW %s AS %s;\n", op.View.Name, op.View.Block.sql())
 		case op.Drop != "":
-			fmt.Fprintf(&b, "DROP %s;\n", op.Drop)
+			fmt.Fprintf(&b, "DROP %s; -- cascade: %v\n", op.Drop, op.Cascade)
 		case op.Change != nil && tables[op.Change.Table] != nil:
 			fmt.Fprintf(&b, "%s;\n", op.Change.sql(tables[op.Change.Table]))
 		case op.Insert != nil:

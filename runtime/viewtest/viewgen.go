@@ -15,6 +15,13 @@ type relation struct {
 	depth int // views under it; 0 for a table
 	table *table
 	view  *view
+
+	bases  map[string]bool // all that a view reads, and what that reads
+	pushes bool            // rejects may be fewer
+	known  bool            // the oracle's answers below are still right
+	want   [][]cell
+	before [][]cell // want before the last change
+	bad    string   // how many rows are rejected
 }
 
 // view is a definition.
@@ -30,10 +37,21 @@ type view struct {
 
 // newView makes a view over some relations.
 func (w *world) newView() *view {
+	v := w.anyView()
+	for range 4 {
+		if w.r.IntN(8) == 0 || w.x.o.gives(v) {
+			break
+		}
+		v = w.anyView()
+	}
+	return v
+}
+
+func (w *world) anyView() *view {
 	v := &view{Name: fmt.Sprintf("v%d", w.nextID())}
 	var pool []*relation
 	for _, r := range w.relations() {
-		if r.depth < 4 {
+		if r.depth < 7 {
 			pool = append(pool, r)
 		}
 	}
@@ -60,10 +78,6 @@ func (w *world) newBlock(v *view, pool []*relation, nested int) (*block, []col) 
 	scope := w.newSource(v, b, pool, nested)
 	g := &generator{r: w.r, scope: scope, safe: w.safe}
 	conditions := pick(w.r, []int{0, 0, 0, 0, 1, 1, 2})
-	if in := b.From[0].Block; in != nil && in.fallible() {
-		// A condition that cannot fail may be evaluated before what can fail below it: which rows fail is then open.
-		conditions = 0
-	}
 	for range conditions {
 		b.Where = append(b.Where, w.condition(g))
 	}
@@ -71,7 +85,7 @@ func (w *world) newBlock(v *view, pool []*relation, nested int) (*block, []col) 
 	if kind < 6 {
 		scope = w.group(b, g)
 		g = &generator{r: w.r, scope: scope, safe: g.safe, grouped: true}
-		if w.r.IntN(6) == 0 && !b.fallible() {
+		if w.r.IntN(6) == 0 {
 			b.Having = append(b.Having, w.condition(g))
 		}
 	} else if kind == 6 {
@@ -90,10 +104,14 @@ func (w *world) newBlock(v *view, pool []*relation, nested int) (*block, []col) 
 // pruneSource removes outputs of a nested block that b does not use and that can fail: what nobody reads is not
 // computed, so that it rejects nothing.
 func (b *block) pruneSource() {
-	in := b.From[0].Block
-	if in == nil || in.Distinct {
-		return
+	for _, s := range b.From {
+		if s.Block != nil && !s.Block.Distinct {
+			b.pruneBlock(s.Block)
+		}
 	}
+}
+
+func (b *block) pruneBlock(in *block) {
 	used := " "
 	add := func(es ...expression) {
 		for _, e := range es {
@@ -135,7 +153,7 @@ func (b *block) fallible() bool {
 	var all []expression
 	all = append(append(append(all, b.Where...), b.Groups...), b.Having...)
 	for _, a := range b.Aggs {
-		if a.Arg != nil {
+		if all = append(all, a.expression); a.Arg != nil {
 			all = append(all, *a.Arg)
 		}
 		if a.Filter != nil {
@@ -150,8 +168,28 @@ func (b *block) fallible() bool {
 			return true
 		}
 	}
-	in := b.From[0].Block
-	return in != nil && in.fallible()
+	for _, s := range b.From {
+		if s.Block != nil && s.Block.fallible() {
+			return true
+		}
+	}
+	return false
+}
+
+// pushes reports whether a condition stands over something in the same statement that can fail. The planner may
+// evaluate it first, and then rejects no rows that it drops.
+func (b *block) pushes() bool {
+	in := *b
+	in.Where, in.Having = nil, nil
+	if len(b.Having) > 0 && (in.fallible() || b.fallible()) {
+		return true
+	}
+	for _, s := range b.From {
+		if s.Block != nil && (s.Block.pushes() || len(b.Where)+len(b.Having) > 0 && s.Block.fallible()) {
+			return true
+		}
+	}
+	return false
 }
 
 // shows reports whether an output or HAVING has the text.
@@ -172,12 +210,12 @@ func (b *block) shows(text string) bool {
 // condition is a predicate that many rows pass.
 func (w *world) condition(g *generator) expression {
 	e := g.any(column.T(column.Bool), 2)
-	switch w.r.IntN(4) {
-	case 0:
+	switch w.r.IntN(8) {
+	case 0, 1:
 		e.sql = "coalesce((" + e.sql + "), TRUE)"
-	case 1:
+	case 2, 3, 4:
 		e.sql = "(" + e.sql + ") IS NOT TRUE"
-	case 2:
+	case 5, 6:
 		n := g.any(column.T(column.Bool), 1)
 		n.sql = "(" + e.sql + ") IS DISTINCT FROM (" + n.sql + ")"
 		n.fallible = n.fallible || e.fallible
@@ -191,6 +229,16 @@ func (w *world) newSource(v *view, b *block, pool []*relation, nested int) []col
 	if nested < 2 && w.r.IntN(5) == 0 {
 		in, cols := w.newBlock(v, pool, nested+1)
 		b.From, b.CTE = []source{{Block: in}}, w.r.IntN(2) == 0
+		if w.r.IntN(4) == 0 { // UNION ALL with the same of fewer rows
+			other := *in
+			scope := in.From[0].scope
+			other.Where = append([]expression{}, in.Where...)
+			if other.Where = append(other.Where, w.condition(&generator{r: w.r, scope: scope, safe: w.safe})); w.r.IntN(2) == 0 {
+				other.Where = other.Where[len(other.Where)-1:]
+			}
+			b.From = append(b.From, source{Block: &other})
+		}
+		b.From[0].scope = cols
 		return cols
 	}
 	rel := pick(w.r, pool)
@@ -202,8 +250,8 @@ func (w *world) newSource(v *view, b *block, pool []*relation, nested int) []col
 		}
 	}
 	v.read(rel)
-	b.From = []source{{Relation: rel.name}}
 	cols := rel.cols
+	b.From = []source{{Relation: rel.name, scope: cols}}
 	if w.r.IntN(6) == 0 {
 		for _, other := range pool {
 			if sameTypes(cols, other.cols) && w.r.IntN(2) == 0 {
@@ -268,14 +316,11 @@ func (w *world) key(g *generator) expression {
 		if len(g.scope) == 0 || w.r.IntN(3) == 0 {
 			break
 		}
-		if c := pick(w.r, g.scope); c.loose == strict && c.typ.Kind != column.Interval {
+		if c := pick(w.r, g.scope); c.loose == strict {
 			return expression{sql: c.name, typ: c.typ, exact: c.exact}
 		}
 	}
 	t := someType(w.r)
-	if t.Kind == column.Interval {
-		t = column.T(column.Bool)
-	}
 	e := g.any(t, 1)
 	for range 3 {
 		if strings.ContainsAny(e.sql, "c$") {
@@ -298,6 +343,9 @@ func (w *world) aggregate(g *generator) aggregate {
 		e = arg(someType(w.r), 1)
 		a.Func, a.Arg, a.typ, a.Distinct = "count", &e, big, w.r.IntN(2) == 0
 	case 2, 3:
+		if w.r.IntN(4) == 0 && w.wideSum(g, &a) {
+			break
+		}
 		a.Func, a.Distinct = pick(w.r, []string{"sum", "avg"}), w.r.IntN(5) == 0
 		e = w.summand(g, a.Distinct)
 		a.Arg = &e
@@ -312,13 +360,9 @@ func (w *world) aggregate(g *generator) aggregate {
 			a.typ, a.exact = huge, true
 		}
 	case 4, 5, 6:
-		t := someType(w.r)
-		for t.Kind == column.Interval {
-			t = someType(w.r)
-		}
-		e = arg(t, 1)
+		e = arg(someType(w.r), 1)
 		if len(g.scope) > 0 && w.r.IntN(2) == 0 {
-			if c := pick(w.r, g.scope); c.loose != equalBits && c.typ.Kind != column.Interval {
+			if c := pick(w.r, g.scope); c.loose != equalBits {
 				e = expression{sql: c.name, typ: c.typ, exact: c.exact, loose: c.loose}
 			}
 		}
@@ -332,6 +376,23 @@ func (w *world) aggregate(g *generator) aggregate {
 		a.Filter = &f
 	}
 	return a
+}
+
+// wideSum makes the sum of a column that may not fit its type.
+func (w *world) wideSum(g *generator, a *aggregate) bool {
+	for range 4 {
+		if len(g.scope) == 0 || g.safe {
+			return false
+		}
+		c := pick(w.r, g.scope)
+		if c.loose != strict || c.typ.Kind != column.HugeInt && (c.typ.Kind != column.Decimal || c.typ.Width < 38) {
+			continue
+		}
+		a.Func, a.Wide, a.Arg = "sum", true, &expression{sql: c.name, typ: c.typ, exact: c.exact}
+		a.typ, a.fallible = c.typ, true
+		return true
+	}
+	return false
 }
 
 // summand is an expression whose sum every order of adding gives alike, within its type.
@@ -372,16 +433,13 @@ func (w *world) outputs(b *block, g *generator) []col {
 		if len(g.scope) > 0 && w.r.IntN(3) > 0 {
 			c := pick(w.r, g.scope)
 			e := expression{sql: c.name, typ: c.typ, exact: c.exact, loose: c.loose}
-			if b.Distinct && (c.loose != strict || c.typ.Kind == column.Interval) {
+			if b.Distinct && c.loose != strict {
 				continue
 			}
 			add(e)
 			continue
 		}
 		t := someType(w.r)
-		if b.Distinct && t.Kind == column.Interval {
-			continue
-		}
 		add(g.any(t, 3))
 	}
 	if b.Distinct {

@@ -2,6 +2,8 @@ package viewtest
 
 import (
 	"flag"
+	stdruntime "runtime"
+	"sync"
 	"testing"
 	"time"
 )
@@ -12,29 +14,67 @@ var (
 	commitsFlag  = flag.Int("viewtest.commits", 25, "commits of a case")
 )
 
-// TestViews runs four seeds, one given, or as many as fit the duration.
+// TestViews runs four seeds, one given, or as many as fit the duration. Its last line has the seeds and the totals.
 func TestViews(t *testing.T) {
-	var totals Totals
-	seeds := []uint64{1, 2, 3, 4}
-	if *seedFlag != 0 {
-		seeds = []uint64{*seedFlag}
-	}
-	start := time.Now()
-	first := uint64(start.UnixNano())
-	for i := 0; i < len(seeds) || time.Since(start) < *durationFlag; i++ {
-		seed := first + uint64(i)
-		if i < len(seeds) && (*durationFlag == 0 || *seedFlag != 0) {
-			seed = seeds[i]
+	run := &seeds{t: t, start: time.Now()}
+	switch {
+	case *seedFlag != 0:
+		run.one(*seedFlag)
+	case *durationFlag == 0:
+		for seed := uint64(1); seed <= 4 && !t.Failed(); seed++ {
+			run.one(seed)
 		}
-		if err := Case(seed, *commitsFlag, t.TempDir, &totals, time.Minute); err != nil {
-			t.Errorf("%v", err)
-			if *durationFlag == 0 {
-				break
+	default:
+		run.random()
+	}
+	t.Logf("seeds %d to %d, %d commits each, %v: %v\n%s", run.first, run.last, *commitsFlag, time.Since(run.start).Round(time.Second), &run.totals, run.totals.Why())
+}
+
+// seeds runs cases and adds up what they did.
+type seeds struct {
+	t     *testing.T
+	start time.Time
+
+	mu          sync.Mutex // of what follows
+	first, last uint64
+	totals      Totals
+	told        time.Time
+}
+
+// one runs the case of a seed.
+func (s *seeds) one(seed uint64) {
+	var own Totals
+	err := Case(seed, *commitsFlag, s.t.TempDir, &own, time.Minute)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.first == 0 || seed < s.first {
+		s.first = seed
+	}
+	s.last = max(s.last, seed)
+	s.totals.add(&own)
+	if err != nil {
+		s.t.Errorf("%v", err)
+	}
+	if time.Since(s.told) > 30*time.Second {
+		s.told = time.Now()
+		s.t.Logf("%v, seed %d: %v", time.Since(s.start).Round(time.Second), seed, &s.totals)
+	}
+}
+
+// random runs seeds from a new one on, one on each core, until the time is over.
+func (s *seeds) random() {
+	next := uint64(s.start.UnixNano())
+	var wg sync.WaitGroup
+	for range stdruntime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for time.Since(s.start) < *durationFlag {
+				s.mu.Lock()
+				seed := next
+				next++
+				s.mu.Unlock()
+				s.one(seed)
 			}
-		}
-		if *durationFlag > 0 && i%10 == 9 {
-			t.Logf("%v: %v", time.Since(start).Round(time.Second), &totals)
-		}
+		})
 	}
-	t.Logf("%v\n%s", &totals, totals.Why())
+	wg.Wait()
 }

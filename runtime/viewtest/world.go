@@ -23,9 +23,10 @@ func (w *world) relations() []*relation { return w.x.relations }
 // operation is one step of a case. It holds everything to be repeated, in any other sequence of operations too:
 // what it names may be missing then, and the step is passed over.
 type operation struct {
-	Table   *table   // CREATE TABLE
-	View    *view    // CREATE MATERIALIZED VIEW
-	Drop    string   // DROP
+	Table   *table // CREATE TABLE
+	View    *view  // CREATE MATERIALIZED VIEW
+	Drop    string // DROP
+	Cascade bool
 	Change  *change  // UPDATE, DELETE or INSERT ... SELECT
 	Insert  *insert  // INSERT ... VALUES
 	Appends []insert // sent at once, each to a bag or to a keyed table of its own
@@ -107,9 +108,13 @@ func (w *world) next() operation {
 	if len(tables) == 0 || len(tables) < 3 && w.r.IntN(10) == 0 {
 		return operation{Table: w.newTable()}
 	}
+	empty := false
+	for _, t := range tables {
+		empty = empty || w.x.size(t.name) == 0
+	}
 	views := len(w.relations()) - len(tables)
 	switch n := w.r.IntN(100); {
-	case w.r.IntN(8) > 0 && w.x.size(tables[len(tables)-1].name) == 0:
+	case empty && w.r.IntN(12) > 0:
 		return operation{Appends: w.appends(4)} // else views are of nothing
 	case views < 2 || views < 8 && n < 14 || views < 14 && n < 4:
 		return operation{View: w.newView()}
@@ -225,7 +230,7 @@ func (w *world) change(rel *relation) operation {
 	switch n := w.r.IntN(10); {
 	case n < 3 || n == 9 && t.Key == nil && w.x.size(t.Name) > 600:
 		c.Kind = "DELETE"
-		if where == "" && w.r.IntN(3) > 0 {
+		if where == "" && w.r.IntN(4) > 0 {
 			c.Where = " WHERE " + g.any(column.T(column.Bool), 2).sql
 		}
 	case n < 9 || t.Key != nil:
@@ -252,6 +257,9 @@ func (w *world) drop() operation {
 		if !w.x.followed(r.name) && (r.table == nil || w.r.IntN(6) == 0) {
 			free = append(free, r.name)
 		}
+	}
+	if w.r.IntN(4) == 0 { // with what follows, or refused
+		return operation{Drop: pick(w.r, w.relations()).name, Cascade: w.r.IntN(2) == 0}
 	}
 	if len(free) == 0 {
 		return operation{Save: true}

@@ -83,6 +83,13 @@ func OfStrings(t Type, vals []string) Column {
 	return b.Finish()
 }
 
+// Absent returns a column of n rows that nobody reads: it has a type and no values. Only Gather, Slice and
+// Concat take it, and give absent columns.
+func Absent(t Type, n int) Column { return Column{Type: t, N: n} }
+
+// IsAbsent reports whether the column has rows and no values.
+func (c *Column) IsAbsent() bool { return c.N > 0 && c.Data == nil && c.Offsets == nil }
+
 // IsNull reports whether row i is NULL.
 func (c *Column) IsNull(i int) bool { return c.Valid != nil && c.Valid[i>>3]>>(i&7)&1 == 0 }
 

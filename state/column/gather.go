@@ -4,6 +4,9 @@ import "unsafe"
 
 // Gather returns the rows of c at sel, in that order; a row may be named more than once.
 func (c *Column) Gather(sel []int32) Column {
+	if c.IsAbsent() {
+		return Absent(c.Type, len(sel))
+	}
 	out := Column{Type: c.Type, N: len(sel)}
 	if c.Valid != nil {
 		v := NewBitmap(len(sel), false)
@@ -58,6 +61,9 @@ func (c *Column) Slice(lo, hi int) Column {
 	if lo == 0 && hi == c.N {
 		return *c
 	}
+	if c.IsAbsent() {
+		return Absent(c.Type, hi-lo)
+	}
 	out := Column{Type: c.Type, N: hi - lo}
 	if c.Valid != nil {
 		out.Valid = sliceBitmap(c.Valid, lo, hi-lo)
@@ -77,12 +83,16 @@ func Concat(t Type, cols ...*Column) Column {
 	if len(cols) == 1 {
 		return *cols[0]
 	}
-	n, bytes := 0, 0
+	n, bytes, absent := 0, 0, false
 	for _, c := range cols {
 		n += c.N
+		absent = absent || c.IsAbsent()
 		if c.Offsets != nil && c.N > 0 {
 			bytes += int(c.Offsets[c.N] - c.Offsets[0])
 		}
+	}
+	if absent {
+		return Absent(t, n)
 	}
 	b := NewBuilder(t, n)
 	if t.Varlen() {
