@@ -241,8 +241,8 @@ func (e *Engine) replay() error {
 			Hint: "restore the log's files, or the whole directory, from one copy"}
 	}
 	r, err := e.log.Read(applied + 1)
-	if err != nil {
-		return fmt.Errorf("replay from commit %d: %w", applied+1, err)
+	if err != nil { // trimmed: the state has lost a checkpoint, by damage to its manifest
+		return fmt.Errorf("replay of log %s from commit %d, where state %s is: %w", e.path(logDir), applied+1, e.path(stateDir), err)
 	}
 	defer r.Close()
 	for {

@@ -2,6 +2,9 @@ package views
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"tidemill/state/column"
 	"tidemill/state/image"
@@ -29,10 +32,24 @@ func (v *View) RejectsName() string { return v.Rel.Name + RejectsSuffix }
 func (v *View) Stored() []Stored {
 	var out []Stored
 	for i, st := range v.stages {
-		out = append(out, Stored{v.stageName(i), st.op.Output()})
+		out = append(out, Stored{v.stageName(i), distinctNames(st.op.Output())})
 	}
 	if v.rejects != nil {
 		out = append(out, Stored{v.RejectsName(), v.rejects.Output()})
+	}
+	return out
+}
+
+// distinctNames returns the fields with names that differ, whatever their case: two groups that turn out to be the same
+// column have its name both. Plans read by place.
+func distinctNames(fields []column.Field) []column.Field {
+	out := slices.Clone(fields)
+	taken := map[string]bool{}
+	for i := range out {
+		for name, k := out[i].Name, 1; taken[strings.ToLower(out[i].Name)]; k++ {
+			out[i].Name = name + "_" + strconv.Itoa(k)
+		}
+		taken[strings.ToLower(out[i].Name)] = true
 	}
 	return out
 }

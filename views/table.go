@@ -238,7 +238,7 @@ func (t *Table) delete(ids []uint64, wanted bool) (Delta, error) {
 }
 
 // errMoved says that a row was rewritten between the index and the directory: look again.
-var errMoved = errors.New("row has moved")
+var errMoved = errors.New("the key's row is not in the table's chunks")
 
 // Lookup returns the row of a key as of the newest published commit, as columns of one row; nil when there
 // is none. key holds one row of the key's columns. It may run beside the committer.
@@ -247,13 +247,17 @@ func (t *Table) Lookup(key []column.Column, published *atomic.Uint64) ([]column.
 		return nil, ErrNoKey
 	}
 	k := t.keys.AppendKey(nil, key, 0)
-	for {
+	for tries := 0; ; tries++ {
 		cols, err := t.lookup(k, published)
-		if !errors.Is(err, errMoved) {
+		if !errors.Is(err, errMoved) || tries == maxLookups {
 			return cols, err
 		}
 	}
 }
+
+// maxLookups is how often a lookup looks again. A row moves when a checkpoint rewrites its chunk after it was
+// killed, seconds apart: to meet that so often in a row, index and rows must disagree.
+const maxLookups = 100
 
 func (t *Table) lookup(key []byte, published *atomic.Uint64) ([]column.Column, error) {
 	var id uint64

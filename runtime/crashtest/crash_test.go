@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	clonesFlag = flag.Int("crash.clones", 24, "crash clones to take and open")
+	clonesFlag = flag.Int("crash.clones", 16, "crash clones to take and open")
 	seedFlag   = flag.Uint64("crash.seed", 0, "seed of all random choices; 0 takes one from the clock")
 )
 

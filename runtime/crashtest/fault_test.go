@@ -17,7 +17,7 @@ import (
 	"tidemill/runtime"
 )
 
-var faultsFlag = flag.Int("crash.faults", 16, "failed file operations")
+var faultsFlag = flag.Int("crash.faults", 8, "failed file operations")
 
 // saboteur fails the after-th operation that fits, or all from it on.
 type saboteur struct {

@@ -16,7 +16,7 @@ import (
 	"tidemill/runtime"
 )
 
-var flipsFlag = flag.Int("crash.flips", 40, "bits to flip")
+var flipsFlag = flag.Int("crash.flips", 24, "bits to flip")
 
 // kindOf returns what a file of a directory is; "" for those whose bytes mean nothing.
 func kindOf(name string) string {

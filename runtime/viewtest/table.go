@@ -28,6 +28,9 @@ func (w *world) newTable() *table {
 	t := &table{Name: fmt.Sprintf("t%d", w.nextID())}
 	for i := range 2 + w.r.IntN(8) {
 		c := tableCol{Name: fmt.Sprintf("c%d", i), Type: someType(w.r), style: style(w.r.IntN(3)), nulls: pick(w.r, []int{0, 5, 20, 60})}
+		if w.r.IntN(8) == 0 { // sums that do not fit
+			c.Type, c.style = pick(w.r, []column.Type{column.T(column.HugeInt), column.DecimalOf(38, 10)}), wild
+		}
 		if c.Type.Floating() && w.r.IntN(2) == 0 {
 			c.style = summing
 		}

@@ -55,7 +55,7 @@ func (w *world) anyView() *view {
 			pool = append(pool, r)
 		}
 	}
-	w.safe = w.r.IntN(2) == 0
+	w.safe = w.r.IntN(5) < 2
 	v.Block, v.cols = w.newBlock(v, pool, 0)
 	if b := v.Block; b.Grouped && !b.Distinct && len(b.Groups) > 0 {
 		for g := range b.Groups {
