@@ -204,6 +204,9 @@ func (g *generator) form(f form, t column.Type, depth int) expression {
 			// that hangs on the order of its rules.
 			return g.leaf(t)
 		}
+		if a.fallible && (f.sql == "$1 AND $2" || f.sql == "$1 OR $2") {
+			return g.leaf(t) // whether the operand that fails is evaluated when the other decides is open
+		}
 		out.fallible = out.fallible || a.fallible
 		out.exact = out.exact && a.exact
 		out.sql = strings.ReplaceAll(out.sql, fmt.Sprintf("$%d", i+1), "("+a.sql+")")

@@ -79,7 +79,7 @@ func randomInt(r *rand.Rand, t column.Type, s style) value {
 		if r.IntN(2) == 0 {
 			v.Neg(v)
 		}
-		if r.IntN(8) == 0 {
+		if r.IntN(4) == 0 {
 			v = new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 127), big.NewInt(1))
 		}
 	default:
