@@ -45,8 +45,8 @@ type Options struct {
 const (
 	// DefaultMemory suits a machine that does other things too.
 	DefaultMemory = 4 << 30
-	// DefaultReplay leaves a restart the other half of a second for everything else.
-	DefaultReplay = 400 * time.Millisecond
+	// DefaultReplay leaves a restart the rest of a second for everything else.
+	DefaultReplay = 600 * time.Millisecond
 )
 
 // Engine is an open directory. It is safe for concurrent use.

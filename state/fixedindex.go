@@ -2,7 +2,7 @@ package state
 
 import "math/bits"
 
-// fixedIndex maps uint64 keys to slots: open addressing with linear probing, entries {key, slot}
+// fixedIndex maps uint64 keys to slots: an array while the keys lie close together, else open addressing with linear probing, entries {key, slot}
 // side by side so that a hit costs one cache line, at most half full, hashed by multiplying with an
 // odd number and taking the top bits.
 //
@@ -17,7 +17,8 @@ type fixedIndex struct {
 	mul     uint64
 	shift   uint8
 	n       int
-	seed    uint64 // of the next multiplier
+	seed    uint64     // of the next multiplier
+	dense   denseIndex // in place of entries when it is on
 }
 
 type fixedEntry struct {
@@ -95,6 +96,9 @@ func (x *fixedIndex) growKeys(n int) {
 
 // find returns the slot of key or -1.
 func (x *fixedIndex) find(key uint64) int32 {
+	if x.dense.on() {
+		return x.dense.find(key)
+	}
 	entries := x.entries
 	mask := uint64(len(entries) - 1)
 	for i := key * x.mul >> (x.shift & 63); ; i++ {
@@ -110,6 +114,9 @@ func (x *fixedIndex) find(key uint64) int32 {
 
 // findAll sets out to the slots of keys, -1 where there is none, and appends those rows to miss.
 func (x *fixedIndex) findAll(keys []uint64, out []int32, miss []int32) []int32 {
+	if x.dense.on() {
+		return x.dense.findAll(keys, out, miss)
+	}
 	entries := x.entries
 	mul, shift := x.mul, x.shift&63
 	mask := uint64(len(entries) - 1)
@@ -135,15 +142,65 @@ func (x *fixedIndex) findAll(keys []uint64, out []int32, miss []int32) []int32 {
 
 // insert adds a key that is not there.
 func (x *fixedIndex) insert(key uint64, slot int32) {
+	x.keys[slot] = key
+	if x.dense.on() {
+		if x.dense.set(key, slot, x.n) {
+			x.n++
+			return
+		}
+		x.leaveDense()
+	}
 	if 2*(x.n+1) > len(x.entries) {
+		if x.enterDense(key) {
+			x.dense.set(key, slot, x.n)
+			x.n++
+			return
+		}
 		x.rebuild(2 * len(x.entries))
 	}
 	x.n++
-	x.keys[slot] = key
 	if x.place(fixedEntry{key, slot + 1}) > farProbe {
 		x.seed++
 		x.mul = mix(x.seed) | 1
 		x.rebuild(len(x.entries))
+	}
+}
+
+// enterDense makes the index an array if its keys and next lie close enough together.
+func (x *fixedIndex) enterDense(next uint64) bool {
+	lo, hi := next, next
+	for _, e := range x.entries {
+		if e.slot != 0 {
+			lo, hi = min(lo, e.key), max(hi, e.key)
+		}
+	}
+	if !worthDense(lo, hi, x.n+1) {
+		return false
+	}
+	x.dense.make(lo, hi, next)
+	for _, e := range x.entries {
+		if e.slot != 0 {
+			x.dense.slots[e.key-x.dense.base] = e.slot
+		}
+	}
+	x.entries = nil
+	return true
+}
+
+// leaveDense makes the index a hash table again.
+func (x *fixedIndex) leaveDense() {
+	d := x.dense
+	x.dense = denseIndex{}
+	size := minIndex
+	for size < 2*(x.n+1) {
+		size *= 2
+	}
+	x.entries = make([]fixedEntry, size)
+	x.shift = uint8(64 - bits.TrailingZeros(uint(size)))
+	for i, s := range d.slots {
+		if s != 0 {
+			x.place(fixedEntry{d.base + uint64(i), s})
+		}
 	}
 }
 
@@ -157,6 +214,12 @@ func (x *fixedIndex) insertNull(slot int32) {
 func (x *fixedIndex) remove(slot int32) {
 	if slot == x.null {
 		x.null = -1
+		return
+	}
+	if x.dense.on() {
+		x.dense.slots[x.keys[slot]-x.dense.base] = 0
+		x.keys[slot] = 0
+		x.n--
 		return
 	}
 	mask := uint64(len(x.entries) - 1)
@@ -181,4 +244,6 @@ func (x *fixedIndex) remove(slot int32) {
 	x.n--
 }
 
-func (x *fixedIndex) bytes() int64 { return 16*int64(len(x.entries)) + 8*int64(len(x.keys)) }
+func (x *fixedIndex) bytes() int64 {
+	return 16*int64(len(x.entries)) + 4*int64(len(x.dense.slots)) + 8*int64(len(x.keys))
+}
