@@ -1,11 +1,8 @@
 package operators
 
 import (
-	"fmt"
-
 	"tidemill/operators/agg"
 	"tidemill/operators/expr"
-	"tidemill/operators/zset"
 	"tidemill/state"
 	"tidemill/state/column"
 	"tidemill/state/image"
@@ -30,6 +27,8 @@ type AggregateConfig struct {
 	Keyspace uint32
 	// WarmBytes is how much state, unpacked, is loaded at once instead of entry by entry.
 	WarmBytes int64
+	// Parallel lets the operator use a second core.
+	Parallel bool
 }
 
 // Keyspaces returns how many keyspaces an Aggregate with these calls has: the groups', one per
@@ -59,10 +58,9 @@ type AggregateCall struct {
 // that sorts first by its bits, among those present, gives them.
 type Aggregate struct {
 	c        AggregateConfig
-	groups   []*expr.Program
-	args     []*expr.Program // nil for count(*)
-	filters  []*expr.Program // nil for none
-	fallible bool            // an input row can fail
+	sets     [2]*programs // the first prepares
+	pipe     *pipe        // running beside the commit, or nil
+	fallible bool         // an input row can fail
 
 	table  *state.Table
 	cells  *aggCells
@@ -126,8 +124,8 @@ func (anchor) Bytes() int64                             { return 0 }
 // agg.ErrUnsupported when an aggregate is not maintained.
 func NewAggregate(c AggregateConfig) (*Aggregate, error) {
 	a := &Aggregate{c: c}
+	a.sets = [2]*programs{a.compile(), a.compile()}
 	for _, g := range c.Groups {
-		a.groups = append(a.groups, expr.Compile(g, c.Eval))
 		a.types = append(a.types, g.Type)
 		a.fallible = a.fallible || expr.Fallible(g)
 	}
@@ -136,16 +134,9 @@ func NewAggregate(c AggregateConfig) (*Aggregate, error) {
 		a.outT = append(a.outT, f.Type)
 	}
 	for _, call := range c.Aggs {
-		var arg, filter *expr.Program
-		if call.Arg != nil {
-			arg = expr.Compile(call.Arg, c.Eval)
-			a.fallible = a.fallible || expr.Fallible(call.Arg)
+		for _, e := range []*expr.Expr{call.Arg, call.Filter} {
+			a.fallible = a.fallible || e != nil && expr.Fallible(e)
 		}
-		if call.Filter != nil {
-			filter = expr.Compile(call.Filter, c.Eval)
-			a.fallible = a.fallible || expr.Fallible(call.Filter)
-		}
-		a.args, a.filters = append(a.args, arg), append(a.filters, filter)
 	}
 	a.fixed = len(a.types) == 0 || len(a.types) == 1 && rowkey.FixedType(a.types[0])
 	var err error
@@ -258,16 +249,6 @@ func (a *Aggregate) touchGlobal() error {
 	return nil
 }
 
-// Add takes a batch of the commit's delta. It does not keep b.
-func (a *Aggregate) Add(b *zset.Batch, rejects *Rejects) error {
-	for lo := 0; lo < b.N; lo += stepRows {
-		if err := a.add(b.Slice(lo, min(lo+stepRows, b.N)), rejects); err != nil {
-			return fmt.Errorf("%s: %w", a.c.Name, err)
-		}
-	}
-	return nil
-}
-
 // Publish makes the commit's changes visible to lookups and snapshots.
 func (a *Aggregate) Publish() {
 	a.image.Mark(a.table.Touched())
@@ -282,6 +263,7 @@ func (a *Aggregate) Publish() {
 
 // Void undoes the running commit.
 func (a *Aggregate) Void() {
+	_ = a.join() // what it says has been said, or the commit would not be void
 	a.table.Void()
 	for _, t := range a.traces {
 		t.Void()

@@ -1,16 +1,144 @@
 package operators
 
 import (
+	"fmt"
+
 	"tidemill/operators/expr"
 	"tidemill/operators/zset"
 	"tidemill/state/column"
 	"tidemill/state/rowkey"
 )
 
+// pipeRows is how many rows of a slice make it worth while to hand it to another goroutine: some fifty times
+// what that costs.
+const pipeRows = 512
+
+// Add takes a batch of the commit's delta. It does not keep b beyond Finish.
+//
+// A slice is prepared (its expressions, its keys) while the one before is absorbed (its groups found and
+// changed) by a goroutine of the commit's, so that one operator uses two cores. Slices are absorbed in
+// the order in which they came: the result is the same as without.
+func (a *Aggregate) Add(b *zset.Batch, rejects *Rejects) error {
+	for lo := 0; lo < b.N; lo += stepRows {
+		p, err := a.prepare(b.Slice(lo, min(lo+stepRows, b.N)), rejects)
+		if err == nil && p != nil {
+			err = a.hand(p)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", a.c.Name, err)
+		}
+	}
+	return nil
+}
+
+// pipe is the goroutine that absorbs.
+type pipe struct {
+	in   chan *prepared
+	done chan error // the first error, when in is closed and empty
+}
+
+func (a *Aggregate) hand(p *prepared) error {
+	if a.pipe == nil {
+		if !a.c.Parallel || p.n < pipeRows {
+			return a.absorb(p)
+		}
+		a.pipe = &pipe{make(chan *prepared), make(chan error, 1)}
+		go func(p *pipe) {
+			var err error
+			for s := range p.in {
+				if err == nil {
+					err = a.absorb(s)
+				}
+			}
+			p.done <- err
+		}(a.pipe)
+	}
+	a.pipe.in <- p // without a buffer: when it is taken, the slice before is done, and its programs are free
+	return nil
+}
+
+// join waits until everything that was handed over is absorbed.
+func (a *Aggregate) join() error {
+	if a.pipe == nil {
+		return nil
+	}
+	close(a.pipe.in)
+	err := <-a.pipe.done
+	a.pipe = nil
+	if err != nil {
+		return fmt.Errorf("%s: %w", a.c.Name, err)
+	}
+	return nil
+}
+
+// programs evaluate a slice. What they return lies in their buffers, so there are two sets: one for the
+// slice that is prepared, one for the slice that is absorbed.
+type programs struct {
+	groups  []*expr.Program
+	args    []*expr.Program // nil for count(*)
+	filters []*expr.Program // nil for none
+}
+
+func (a *Aggregate) compile() *programs {
+	p := &programs{}
+	for _, g := range a.c.Groups {
+		p.groups = append(p.groups, expr.Compile(g, a.c.Eval))
+	}
+	for _, call := range a.c.Aggs {
+		var arg, filter *expr.Program
+		if call.Arg != nil {
+			arg = expr.Compile(call.Arg, a.c.Eval)
+		}
+		if call.Filter != nil {
+			filter = expr.Compile(call.Filter, a.c.Eval)
+		}
+		p.args, p.filters = append(p.args, arg), append(p.filters, filter)
+	}
+	return p
+}
+
 // evaluated is a batch's group columns and, per aggregate, its argument and whether the row counts.
 type evaluated struct {
 	groups, args []column.Column
 	pass         [][]byte // values of the FILTER as a byte per row, nil for none
+}
+
+// prepared is a slice of the input, ready to be absorbed.
+type prepared struct {
+	evaluated
+	n     int
+	w     []int64
+	fixed []uint64 // keys, with valid, or
+	valid []byte
+	arena []byte // keys, with offs
+	offs  []int32
+}
+
+// prepare evaluates a slice and makes its keys; nil when no row is left.
+func (a *Aggregate) prepare(b *zset.Batch, rejects *Rejects) (*prepared, error) {
+	a.sets[0], a.sets[1] = a.sets[1], a.sets[0]
+	ev, errs, err := a.eval(b)
+	if err != nil {
+		return nil, err
+	}
+	if errs != nil {
+		if b = rejects.drop(a.c.Name, a.c.Input, b, errs); b == nil {
+			return nil, nil
+		}
+		if ev, _, err = a.eval(b); err != nil {
+			return nil, err
+		}
+	}
+	p := &prepared{evaluated: ev, n: b.N, w: b.W}
+	if len(ev.groups) == 0 {
+		return p, nil
+	}
+	if keys, valid, ok := rowkey.FixedKey(ev.groups, b.N); ok {
+		p.fixed, p.valid = keys, valid
+	} else {
+		p.arena, p.offs = a.keys.Keys(ev.groups, b.N)
+	}
+	return p, nil
 }
 
 func (a *Aggregate) eval(b *zset.Batch) (ev evaluated, all *expr.RowErrors, err error) {
@@ -19,22 +147,23 @@ func (a *Aggregate) eval(b *zset.Batch) (ev evaluated, all *expr.RowErrors, err 
 		all = mergeErrors(all, errs)
 		return c, err
 	}
-	ev.groups = make([]column.Column, len(a.groups))
-	for i, g := range a.groups {
+	set := a.sets[0]
+	ev.groups = make([]column.Column, len(a.c.Groups))
+	for i, g := range set.groups {
 		if ev.groups[i], err = run(g); err != nil {
 			return ev, nil, err
 		}
 	}
-	ev.args, ev.pass = make([]column.Column, len(a.args)), make([][]byte, len(a.args))
-	for i := range a.args {
-		if f := a.filters[i]; f != nil {
+	ev.args, ev.pass = make([]column.Column, len(set.args)), make([][]byte, len(set.args))
+	for i := range set.args {
+		if set.filters[i] != nil {
 			if ev.args[i], ev.pass[i], err = a.evalFiltered(i, b, &all); err != nil {
 				return ev, nil, err
 			}
 			continue
 		}
-		if a.args[i] != nil {
-			if ev.args[i], err = run(a.args[i]); err != nil {
+		if set.args[i] != nil {
+			if ev.args[i], err = run(set.args[i]); err != nil {
 				return ev, nil, err
 			}
 		}
@@ -45,7 +174,8 @@ func (a *Aggregate) eval(b *zset.Batch) (ev evaluated, all *expr.RowErrors, err 
 // evalFiltered evaluates an aggregate's argument on the rows that pass its FILTER only: on others it
 // cannot fail.
 func (a *Aggregate) evalFiltered(i int, b *zset.Batch, all **expr.RowErrors) (column.Column, []byte, error) {
-	v, errs, err := a.filters[i].Eval(b.Cols, b.N)
+	set := a.sets[0]
+	v, errs, err := set.filters[i].Eval(b.Cols, b.N)
 	if err != nil {
 		return column.Column{}, nil, err
 	}
@@ -55,11 +185,11 @@ func (a *Aggregate) evalFiltered(i int, b *zset.Batch, all **expr.RowErrors) (co
 	for _, r := range sel {
 		pass[r] = 1
 	}
-	if a.args[i] == nil {
+	if set.args[i] == nil {
 		return column.Column{}, pass, nil
 	}
 	sub := b.Gather(sel)
-	arg, errs, err := a.args[i].Eval(sub.Cols, sub.N)
+	arg, errs, err := set.args[i].Eval(sub.Cols, sub.N)
 	if err != nil {
 		return column.Column{}, nil, err
 	}
@@ -83,58 +213,48 @@ func (a *Aggregate) evalFiltered(i int, b *zset.Batch, all **expr.RowErrors) (co
 	return out.Finish(), pass, nil
 }
 
-func (a *Aggregate) add(b *zset.Batch, rejects *Rejects) error {
-	ev, errs, err := a.eval(b)
-	if err != nil {
-		return err
-	}
-	if errs != nil {
-		if b = rejects.drop(a.c.Name, a.c.Input, b, errs); b == nil {
-			return nil
-		}
-		if ev, _, err = a.eval(b); err != nil {
-			return err
-		}
-	}
-	if err := a.find(&ev, b.N); err != nil {
+// absorb finds the groups of a prepared slice and changes them.
+func (a *Aggregate) absorb(p *prepared) error {
+	if err := a.find(p); err != nil {
 		return err
 	}
 	a.table.Touch(a.slots)
-	if err := a.cells.rows.Add(a.slots, nil, b.W); err != nil {
+	if err := a.cells.rows.Add(a.slots, nil, p.w); err != nil {
 		return err
 	}
 	for i, g := range a.cells.aggs {
 		slots := a.slots
-		if ev.pass[i] != nil {
-			slots = make([]int32, b.N)
+		if p.pass[i] != nil {
+			slots = make([]int32, p.n)
 			for r, s := range a.slots {
 				slots[r] = s
-				if ev.pass[i][r] == 0 {
+				if p.pass[i][r] == 0 {
 					slots[r] = -1
 				}
 			}
 		}
 		var arg *column.Column
-		if a.args[i] != nil {
-			arg = &ev.args[i]
+		if a.c.Aggs[i].Arg != nil {
+			arg = &p.args[i]
 		}
-		if err := g.Add(slots, arg, b.W); err != nil {
+		if err := g.Add(slots, arg, p.w); err != nil {
 			return err
 		}
 	}
 	if a.cells.identity != nil {
-		return a.cells.identity.AddRows(a.slots, ev.groups, b.W)
+		return a.cells.identity.AddRows(a.slots, p.groups, p.w)
 	}
 	return nil
 }
 
 // find sets a.slots to the slots of the rows' groups.
-func (a *Aggregate) find(ev *evaluated, n int) error {
-	if cap(a.slots) < n {
-		a.slots = make([]int32, max(n, stepRows))
+func (a *Aggregate) find(p *prepared) error {
+	if cap(a.slots) < p.n {
+		a.slots = make([]int32, max(p.n, stepRows))
 	}
-	a.slots = a.slots[:n]
-	if len(a.groups) == 0 {
+	a.slots = a.slots[:p.n]
+	switch {
+	case len(p.groups) == 0:
 		one := []int32{0}
 		if err := a.table.FindFixed([]uint64{0}, nil, one); err != nil {
 			return err
@@ -143,10 +263,8 @@ func (a *Aggregate) find(ev *evaluated, n int) error {
 			a.slots[i] = one[0]
 		}
 		return nil
+	case a.fixed:
+		return a.table.FindFixed(p.fixed, p.valid, a.slots)
 	}
-	if keys, valid, ok := rowkey.FixedKey(ev.groups, n); ok {
-		return a.table.FindFixed(keys, valid, a.slots)
-	}
-	arena, offs := a.keys.Keys(ev.groups, n)
-	return a.table.FindBytes(arena, offs, a.slots)
+	return a.table.FindBytes(p.arena, p.offs, a.slots)
 }

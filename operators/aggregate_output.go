@@ -14,11 +14,14 @@ import (
 // whose row changed, the old row retracted and the new one inserted. Groups whose output cannot be
 // represented go to rejects.
 func (a *Aggregate) Finish(wanted bool, rejects *Rejects) (*zset.Batch, error) {
+	if err := a.join(); err != nil {
+		return nil, err
+	}
 	touched := a.table.Touched()
 	if len(touched) == 0 || !wanted && !a.outputFallible() {
 		return nil, nil
 	}
-	old, now := a.version(touched, true), a.version(touched, false)
+	old, now := a.versions(touched)
 	for _, v := range []*version{old, now} {
 		if err := a.reject(v, rejects); err != nil {
 			return nil, err
@@ -29,6 +32,17 @@ func (a *Aggregate) Finish(wanted bool, rejects *Rejects) (*zset.Batch, error) {
 	}
 	dropUnchanged(old, now, a.cells.identity != nil)
 	return a.delta(touched, old, now)
+}
+
+// versions reads both versions of the touched groups, side by side when they are many.
+func (a *Aggregate) versions(touched []int32) (old, now *version) {
+	if !a.c.Parallel || len(touched) < pipeRows {
+		return a.version(touched, true), a.version(touched, false)
+	}
+	done := make(chan *version, 1)
+	go func() { done <- a.version(touched, true) }()
+	now = a.version(touched, false)
+	return <-done, now
 }
 
 // version is what touched groups show before or after the commit.

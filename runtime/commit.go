@@ -70,7 +70,9 @@ func (e *Engine) commitAppends(first *appendRequest) {
 		return
 	}
 	micros := e.now()
+	e.rhythm.begin()
 	taken, repeats := e.gather(first, micros)
+	start := e.opts.Now()
 	commit, err := e.published.Load(), error(nil)
 	if len(taken) > 0 {
 		rec := &logrec.Record{Micros: micros}
@@ -80,6 +82,7 @@ func (e *Engine) commitAppends(first *appendRequest) {
 		}
 		commit, err = e.commit(rec)
 	}
+	e.rhythm.end(len(taken), len(e.requests), e.opts.Now().Sub(start))
 	for _, r := range taken {
 		r.done <- appendDone{AppendResult{Commit: commit, Accepted: r.N}, err}
 	}
@@ -120,17 +123,13 @@ func (e *Engine) gather(first *appendRequest, micros int64) (taken []*appendRequ
 			}
 			rows, bytes = rows+r.N, bytes+r.bytes
 		}
-		select {
-		case q := <-e.requests:
-			next, ok := q.(*appendRequest)
-			if !ok || len(taken) > 0 && (rows+next.N > maxCommitRows || bytes+next.bytes > maxCommitBytes) {
-				e.next = q
-				return taken, repeats
-			}
-			r = next
-		default:
+		q := e.rhythm.next(e.requests, len(taken))
+		next, ok := q.(*appendRequest)
+		if !ok || len(taken) > 0 && (rows+next.N > maxCommitRows || bytes+next.bytes > maxCommitBytes) {
+			e.next = q // nil when nothing came
 			return taken, repeats
 		}
+		r = next
 	}
 }
 

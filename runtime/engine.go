@@ -76,6 +76,7 @@ type Engine struct {
 	admit    admission
 
 	// The committer's own.
+	rhythm    rhythm
 	halfway   bool    // a commit that failed could not be undone: images cannot be read
 	next      request // taken from the queue, to be done next
 	clock     int64

@@ -180,6 +180,7 @@ func (l *lowerer) config(n *plan.Node) operators.AggregateConfig {
 
 func (l *lowerer) aggregate(c operators.AggregateConfig) (*operators.Aggregate, error) {
 	c.DB, c.Eval, c.WarmBytes, c.Keyspace = l.g.db, l.g.ev, l.g.opts.WarmBytes, l.keyspace
+	c.Parallel = l.g.opts.Workers > 1
 	l.keyspace += operators.Keyspaces(len(c.Aggs))
 	if l.keyspace > l.limit {
 		return nil, ErrTooManyOperators
