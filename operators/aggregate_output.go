@@ -21,7 +21,12 @@ func (a *Aggregate) Finish(wanted bool, rejects *Rejects) (*zset.Batch, error) {
 	if len(touched) == 0 || !wanted && !a.outputFallible() {
 		return nil, nil
 	}
-	old, now := a.versions(touched)
+	keys := a.startKeys(touched, wanted)
+	old, now := a.version(touched, true), a.version(touched, false)
+	groups, err := keys()
+	if err != nil {
+		return nil, err
+	}
 	for _, v := range []*version{old, now} {
 		if err := a.reject(v, rejects); err != nil {
 			return nil, err
@@ -31,18 +36,31 @@ func (a *Aggregate) Finish(wanted bool, rejects *Rejects) (*zset.Batch, error) {
 		return nil, nil
 	}
 	dropUnchanged(old, now, a.cells.identity != nil)
-	return a.delta(touched, old, now)
+	return a.delta(groups, old, now)
 }
 
-// versions reads both versions of the touched groups, side by side when they are many.
-func (a *Aggregate) versions(touched []int32) (old, now *version) {
-	if !a.c.Parallel || len(touched) < pipeRows {
-		return a.version(touched, true), a.version(touched, false)
+// startKeys decodes the group columns of touched slots, beside the caller when they are many. The result is to be
+// called once.
+func (a *Aggregate) startKeys(touched []int32, wanted bool) func() ([]column.Column, error) {
+	if !wanted || a.cells.identity != nil {
+		return func() ([]column.Column, error) { return nil, nil }
 	}
-	done := make(chan *version, 1)
-	go func() { done <- a.version(touched, true) }()
-	now = a.version(touched, false)
-	return <-done, now
+	if !a.c.Parallel || len(touched) < pipeRows {
+		return func() ([]column.Column, error) { return a.readKeyColumns(touched) }
+	}
+	type result struct {
+		cols []column.Column
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		cols, err := a.readKeyColumns(touched)
+		done <- result{cols, err}
+	}()
+	return func() ([]column.Column, error) {
+		r := <-done
+		return r.cols, r.err
+	}
 }
 
 // version is what touched groups show before or after the commit.
@@ -149,8 +167,8 @@ func sameRow(a, b []column.Column, i, k int) bool {
 	return true
 }
 
-// delta returns the rows that old and now keep, the old ones first.
-func (a *Aggregate) delta(touched []int32, old, now *version) (*zset.Batch, error) {
+// delta returns the rows that old and now keep, the old ones first. groups are the columns of all touched groups.
+func (a *Aggregate) delta(groups []column.Column, old, now *version) (*zset.Batch, error) {
 	n := len(old.keep) + len(now.keep)
 	if n == 0 {
 		return nil, nil
@@ -172,9 +190,8 @@ func (a *Aggregate) delta(touched []int32, old, now *version) (*zset.Batch, erro
 				at = append(at, v.at[r])
 			}
 		}
-		out.Cols, err = a.readKeyColumns(touched)
-		for c := range out.Cols {
-			out.Cols[c] = out.Cols[c].Gather(at)
+		for c := range groups {
+			out.Cols = append(out.Cols, groups[c].Gather(at))
 		}
 	}
 	if err != nil {

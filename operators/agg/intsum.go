@@ -35,6 +35,14 @@ func (s *wideSum) add(lo uint64, hi int64, w int64) {
 		s.hi += hi>>63 + int64(c)
 		return
 	}
+	if w == -1 {
+		s.n--
+		var b uint64
+		s.lo, b = bits.Sub64(s.lo, lo, 0)
+		s.mi, b = bits.Sub64(s.mi, uint64(hi), b)
+		s.hi -= hi>>63 + int64(b)
+		return
+	}
 	s.addWeighted(lo, hi, w)
 }
 

@@ -176,6 +176,16 @@ func measure(c *column.Column, sizes []int32, identity bool) {
 			size = 1 + intervalIdentityBytes
 		}
 	case column.Varchar, column.Blob:
+		if plain(c, len(sizes)) {
+			for i := range sizes {
+				if c.IsNull(i) {
+					sizes[i]++
+				} else {
+					sizes[i] += c.Offsets[i+1] - c.Offsets[i] + 3
+				}
+			}
+			return
+		}
 		for i := range sizes {
 			if c.IsNull(i) {
 				sizes[i]++
@@ -201,9 +211,32 @@ func measure(c *column.Column, sizes []int32, identity bool) {
 	}
 }
 
+// plain reports whether no text of c's first n rows has a byte that is escaped.
+func plain(c *column.Column, n int) bool {
+	return bytes.IndexByte(c.Data[c.Offsets[0]:c.Offsets[n]], escape) < 0
+}
+
+// fillPlain is fill for texts without a byte that is escaped. The arena is zero, as terminators are.
+func fillPlain(c *column.Column, arena []byte, pos []int32) {
+	for i, p := range pos {
+		if c.IsNull(i) {
+			arena[p] = tagNull
+			pos[i] = p + 1
+			continue
+		}
+		arena[p] = tagValue
+		n := copy(arena[p+1:], c.Data[c.Offsets[i]:c.Offsets[i+1]])
+		pos[i] = p + int32(n) + 3
+	}
+}
+
 // fill writes c's rows at pos and moves pos on.
 func fill(c *column.Column, arena []byte, pos []int32, identity bool) {
 	size := c.Type.Size()
+	if size == 0 && plain(c, len(pos)) {
+		fillPlain(c, arena, pos)
+		return
+	}
 	if size == 0 || size == 16 {
 		for i, p := range pos {
 			end := appendValue(arena[:p], c, i, identity) // within the arena's capacity
