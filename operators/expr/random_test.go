@@ -260,7 +260,9 @@ func (g *gen) tree(t column.Type, depth int) *expr.Expr {
 		return node(expr.Coalesce, sub(t), sub(t), sub(t))
 	case 2:
 		if g.IntN(3) == 0 {
-			return node(expr.Try, sub(t))
+			if arg := sub(t); readsColumn(arg) {
+				return node(expr.Try, arg)
+			}
 		}
 	case 3, 4:
 		if t == boolean {
@@ -314,6 +316,15 @@ func (g *gen) call(n expr.NativeKinds, t column.Type, sub func(column.Type) *exp
 		if g.IntN(3) == 0 {
 			e.Kind = expr.TryCast
 		}
+	}
+	// A constant that TRY makes NULL is folded by DuckDB's binder, together with every call around it and their
+	// errors: bound plans have no such call.
+	if e.Kind == expr.TryCast {
+		defer func() {
+			if e.Kind == expr.TryCast && !readsColumn(e) {
+				e.Kind = expr.Cast
+			}
+		}()
 	}
 	types := make([]column.Type, len(n.Args))
 	for i, k := range n.Args {
@@ -392,4 +403,16 @@ func (g *gen) argument(n expr.NativeKinds, i int, t column.Type, sub func(column
 		return &expr.Expr{Kind: expr.Constant, Type: t, Const: &expr.Value{Raw: c.Raw(0)}}
 	}
 	return sub(t)
+}
+
+func readsColumn(e *expr.Expr) bool {
+	if e.Kind == expr.Column {
+		return true
+	}
+	for _, a := range e.Args {
+		if readsColumn(a) {
+			return true
+		}
+	}
+	return false
 }
