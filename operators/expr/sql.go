@@ -84,7 +84,7 @@ func (p printer) expr(e *Expr) {
 		}
 		p.list(" IN (", e.Args[1:], ", ", "))")
 	case Coalesce:
-		p.list("COALESCE(", e.Args, ", ", ")")
+		p.coalesce(e)
 	case Distinct:
 		p.list("(", e.Args, " IS DISTINCT FROM ", ")")
 	case NotDistinct:
@@ -169,4 +169,16 @@ func (p printer) opaque(e *Expr) {
 		s = s[j+1:]
 	}
 	p.b.WriteString(s)
+}
+
+// coalesce prints a COALESCE as a CASE: DuckDB 1.5 reads outside of memory, and may crash, where TRY goes over the
+// rows of a COALESCE one by one.
+func (p printer) coalesce(e *Expr) {
+	last := len(e.Args) - 1
+	p.b.WriteString("CASE")
+	for _, a := range e.Args[:last] {
+		p.around(" WHEN ", a, " IS NOT NULL")
+		p.around(" THEN ", a, "")
+	}
+	p.around(" ELSE ", e.Args[last], " END")
 }
