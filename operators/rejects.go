@@ -25,6 +25,9 @@ var RejectFields = []column.Field{
 
 // Add adds row i of b with its weight.
 func (r *Rejects) Add(operator, reason string, fields []column.Field, b *zset.Batch, i int) {
+	if r == nil {
+		panic("operators: " + operator + " fails, but was said not to: " + reason + " at " + RowJSON(fields, b.Cols, i))
+	}
 	r.operator = append(r.operator, operator)
 	r.reason = append(r.reason, reason)
 	r.row = append(r.row, RowJSON(fields, b.Cols, i))

@@ -119,7 +119,31 @@ func (e *Engine) planView(cat *catalog.Catalog, st *catalog.Statement) (*catalog
 		rel.Plan.Schema[i].Name = c
 	}
 	rel.Fields = rel.Plan.Schema
+	if rel.DependsOn, err = e.named(cat, st.Select); err != nil {
+		return nil, err
+	}
 	return rel, views.CheckAggregates(rel.Plan)
+}
+
+// named returns the relations that a SELECT names. The plan may read fewer: a condition that is never true leaves
+// nothing to read.
+func (e *Engine) named(cat *catalog.Catalog, sel string) ([]uint32, error) {
+	x, _, err := e.reader.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer e.reader.leave()
+	names, err := x.TableNames(sel)
+	if err != nil {
+		return nil, err
+	}
+	var ids []uint32
+	for _, n := range names {
+		if rel, err := cat.Lookup(n); err == nil {
+			ids = append(ids, rel.ID)
+		}
+	}
+	return ids, nil
 }
 
 // createView runs CREATE MATERIALIZED VIEW.

@@ -26,10 +26,9 @@ func (s *step) run(v *View) error {
 	if s.born != v && !s.changed(v) {
 		return nil
 	}
-	v.active, v.bad, v.delta = true, nil, nil
-	if v.fallible {
-		v.bad = &operators.Rejects{}
-	}
+	// A view in which no row is known to fail has nowhere to keep one. Should DuckDB refuse a value in spite of
+	// that, the row is left out, as it would be with rejects, and its retraction too.
+	v.active, v.bad, v.delta = true, &operators.Rejects{}, nil
 	for _, st := range v.stages {
 		if err := st.op.Begin(s.commit, s.born == v); err != nil {
 			return err
@@ -107,7 +106,7 @@ func (n *scan) pick(b *zset.Batch) *zset.Batch {
 
 func (n *linear) each(s *step, fn func(*zset.Batch) error) error {
 	bad := n.view.bad
-	if bad == nil && n.op.Fallible() {
+	if bad == nil {
 		bad = &operators.Rejects{} // contents are read: what failed has been rejected before
 	}
 	return n.input.each(s, func(b *zset.Batch) error {

@@ -177,12 +177,13 @@ func (a int128) float64() float64 {
 	return float64(a.Lo) + hi
 }
 
-// castHugeToDouble leaves what 64 bits do not hold to DuckDB, which does not round some of it to the nearest.
+// castHugeToDouble leaves what needs more than 64 bits and a sign to DuckDB, which does not round some of it to
+// the nearest.
 func castHugeToDouble(k *kcall) {
 	x, dst := ints128(k, 0), outVals[float64](k)
 	for i := range dst {
-		if v := int64(x[i].Lo); v>>63 == x[i].Hi {
-			dst[i] = float64(v)
+		if hi := x[i].Hi; hi == 0 || hi == -1 {
+			dst[i] = x[i].float64()
 		} else {
 			k.leave(i)
 		}

@@ -178,6 +178,9 @@ var infallible = map[string]bool{
 // castsAlways reports whether a cast without a kernel succeeds for every value.
 func castsAlways(e *Expr) bool {
 	from, to := e.Args[0].Type, e.Type
+	if from.Kind == column.TimestampS || from.Kind == column.TimestampMS {
+		return from == to // text is made of microseconds, which do not hold all of them
+	}
 	return from == to || to.Kind == column.Varchar
 }
 

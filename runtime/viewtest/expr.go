@@ -204,7 +204,7 @@ func (g *generator) form(f form, t column.Type, depth int) expression {
 			// that hangs on the order of its rules.
 			return g.leaf(t)
 		}
-		if a.fallible && (f.sql == "$1 AND $2" || f.sql == "$1 OR $2") {
+		if a.fallible && (f.sql == "$1 AND $2" || f.sql == "$1 OR $2" || strings.Contains(f.sql, "BETWEEN")) {
 			return g.leaf(t) // whether the operand that fails is evaluated when the other decides is open
 		}
 		out.fallible = out.fallible || a.fallible

@@ -11,6 +11,7 @@ import (
 var (
 	seedFlag     = flag.Uint64("viewtest.seed", 0, "run this seed only")
 	durationFlag = flag.Duration("viewtest.duration", 0, "run random seeds for so long")
+	casesFlag    = flag.Uint64("viewtest.cases", 4, "run the seeds from 1 to this")
 	commitsFlag  = flag.Int("viewtest.commits", 25, "commits of a case")
 )
 
@@ -21,11 +22,9 @@ func TestViews(t *testing.T) {
 	case *seedFlag != 0:
 		run.one(*seedFlag)
 	case *durationFlag == 0:
-		for seed := uint64(1); seed <= 4 && !t.Failed(); seed++ {
-			run.one(seed)
-		}
+		run.from(1, func(seed uint64) bool { return seed <= *casesFlag })
 	default:
-		run.random()
+		run.from(uint64(run.start.UnixNano()), func(uint64) bool { return time.Since(run.start) < *durationFlag })
 	}
 	t.Logf("seeds %d to %d, %d commits each, %v: %v\n%s", run.first, run.last, *commitsFlag, time.Since(run.start).Round(time.Second), &run.totals, run.totals.Why())
 }
@@ -61,17 +60,19 @@ func (s *seeds) one(seed uint64) {
 	}
 }
 
-// random runs seeds from a new one on, one on each core, until the time is over.
-func (s *seeds) random() {
-	next := uint64(s.start.UnixNano())
+// from runs seeds, one on each core, while there are more and none has failed.
+func (s *seeds) from(next uint64, more func(seed uint64) bool) {
 	var wg sync.WaitGroup
 	for range stdruntime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			for time.Since(s.start) < *durationFlag {
+			for !s.t.Failed() {
 				s.mu.Lock()
 				seed := next
 				next++
 				s.mu.Unlock()
+				if !more(seed) {
+					return
+				}
 				s.one(seed)
 			}
 		})

@@ -129,7 +129,7 @@ func (c *Catalog) Dependents(id uint32) []*Relation {
 }
 
 // Create returns a catalog with r added, and r as it has it: with its ID, its Version and, for a view,
-// what it depends on by its Plan. The error is a *NameError with ErrExists or, for a relation that a
+// what it depends on by its Plan beside what r says that it does. The error is a *NameError with ErrExists or, for a relation that a
 // plan scans, ErrUnknownRelation.
 func (c *Catalog) Create(r Relation) (*Catalog, *Relation, error) {
 	if id, ok := c.byName[fold(r.Name)]; ok {
@@ -138,7 +138,7 @@ func (c *Catalog) Create(r Relation) (*Catalog, *Relation, error) {
 	}
 	r.ID, r.Version = c.nextID, 1
 	r.Fields, r.PrimaryKey, r.Defaults = slices.Clone(r.Fields), slices.Clone(r.PrimaryKey), slices.Clone(r.Defaults)
-	r.DependsOn = nil
+	r.DependsOn = slices.Clone(r.DependsOn)
 	if r.Plan != nil {
 		for _, name := range plan.Relations(r.Plan) {
 			read, err := c.Lookup(name)
@@ -147,9 +147,9 @@ func (c *Catalog) Create(r Relation) (*Catalog, *Relation, error) {
 			}
 			r.DependsOn = append(r.DependsOn, read.ID)
 		}
-		slices.Sort(r.DependsOn)
-		r.DependsOn = slices.Compact(r.DependsOn)
 	}
+	slices.Sort(r.DependsOn)
+	r.DependsOn = slices.Compact(r.DependsOn)
 	next := c.clone()
 	if err := next.add(&r); err != nil {
 		return nil, nil, err
