@@ -11,11 +11,11 @@ import (
 
 // stats counts what the committer does. The committer writes, anybody reads.
 type stats struct {
-	commits, rows, bytes       atomic.Int64
-	checkpoints, evictions     atomic.Int64
-	stepNanos, syncNanos       atomic.Int64
-	checkpoint                 atomic.Uint64 // position of the last
-	queries, lookups, repeated atomic.Int64
+	commits, rows, bytes   atomic.Int64
+	checkpoints, evictions atomic.Int64
+	stepNanos, syncNanos   atomic.Int64
+	checkpoint             atomic.Uint64 // position of the last
+	queries, lookups       atomic.Int64
 
 	mu                   sync.Mutex // guards what follows: the committer's share of it since it was last taken
 	newSteps             time.Duration

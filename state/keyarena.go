@@ -62,5 +62,3 @@ func (a *keyArena) compact() {
 		a.blocks = [][]byte{nil} // for empty keys
 	}
 }
-
-func (a *keyArena) bytes() int64 { return a.used + 12*int64(cap(a.refs)) }

@@ -88,7 +88,6 @@ func (c *sumCells) Bytes() int64 { return 16 * int64(len(c.cur)) }
 // textCells keep a string a slot and have no opinion on its existence.
 type textCells struct {
 	cur, prev []string
-	held      int64
 }
 
 func (c *textCells) Grow(n int) {

@@ -23,7 +23,7 @@ type Lookup struct {
 	order []int // key column of the base at each place of Key
 	chain []*plan.Node
 	ev    expr.Evaluator
-	pool  sync.Pool // of []operators.Linear
+	pool  sync.Pool // of *[]operators.Linear
 }
 
 // NewLookup returns how to look the relation up, or ErrNoKey.
@@ -170,13 +170,14 @@ func (l *Lookup) Find(key []column.Column, published *atomic.Uint64) ([]column.C
 	if cols == nil || err != nil || len(l.chain) == 0 {
 		return cols, err
 	}
-	ops, ok := l.pool.Get().([]operators.Linear)
+	ops, ok := l.pool.Get().(*[]operators.Linear)
 	if !ok {
-		ops = l.compile()
+		fresh := l.compile()
+		ops = &fresh
 	}
 	defer l.pool.Put(ops)
 	b := &zset.Batch{Cols: cols, N: 1}
-	for i, op := range ops {
+	for i, op := range *ops {
 		if op == nil {
 			b = (&scan{columns: l.chain[i].Columns}).pick(b)
 			continue

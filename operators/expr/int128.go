@@ -13,7 +13,6 @@ type int128 column.Int128
 
 var (
 	minInt128 = int128{0, -1 << 63}
-	maxInt128 = int128{^uint64(0), 1<<63 - 1}
 	// pow10 has the powers of ten that a DECIMAL can need, 10^0 to 10^38.
 	pow10 = func() (p [39]int128) {
 		p[0] = int128{1, 0}
@@ -145,9 +144,6 @@ func (a int128) quoRemUnsigned(b int128) (q, r int128) {
 	}
 	return int128{t, 0}, int128{rl, int64(rh)}
 }
-
-// isInt64 reports whether a fits in 64 bits.
-func (a int128) isInt64() bool { return a.Hi == int64(a.Lo)>>63 }
 
 func (a int128) big() *big.Int {
 	v := new(big.Int).Lsh(big.NewInt(a.Hi), 64)

@@ -5,8 +5,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-
-	"tidemill/state/image"
 )
 
 func mapped(t *testing.T, path string) bool {
@@ -26,7 +24,7 @@ func TestUnmapped(t *testing.T) {
 	if err := tb.m.diff(snap); err != nil || !mapped(t, path) {
 		t.Fatal("not mapped", err)
 	}
-	tb.rows, rows = nil, image.NewRows(types)
+	tb.rows = nil // and rows is not used any more
 	runtime.GC()
 	if !mapped(t, path) {
 		t.Fatal("unmapped under a snapshot")

@@ -142,8 +142,9 @@ func shortConstant(e *expr.Expr) string {
 		return "NULL"
 	}
 	s := e.SQL(nil)
-	text, ok := strings.CutPrefix(s, "CAST('")
-	if text, ok = strings.CutSuffix(text, "' AS "+e.Type.String()+")"); !ok {
+	text, _ := strings.CutPrefix(s, "CAST('")
+	text, ok := strings.CutSuffix(text, "' AS "+e.Type.String()+")")
+	if !ok {
 		return s
 	}
 	switch k := e.Type.Kind; {
