@@ -132,8 +132,8 @@ func TestCrash(t *testing.T) {
 			must(t, h.check(re))
 			// The clone goes on from where it is.
 			again := newHistory(r)
-			again.saved[re.Applied()] = h.saved[0]
 			h.mu.Lock()
+			again.saved[re.Applied()] = h.saved[0]
 			again.model = maps.Clone(h.saved[re.Applied()])
 			h.mu.Unlock()
 			must(t, again.next(re, re.Applied()+1).Commit(context.Background()))
