@@ -270,9 +270,6 @@ func (a *Aggregate) Void() {
 	}
 }
 
-// Changed reports whether the running commit touched a group.
-func (a *Aggregate) Changed() bool { return len(a.table.Touched()) > 0 }
-
 // Caches returns what checkpoints and eviction go through.
 func (a *Aggregate) Caches() []Cache {
 	out := []Cache{a.table}

@@ -144,7 +144,7 @@ func (a *Aggregate) prepare(b *zset.Batch, rejects *Rejects) (*prepared, error) 
 func (a *Aggregate) eval(b *zset.Batch) (ev evaluated, all *expr.RowErrors, err error) {
 	run := func(p *expr.Program) (column.Column, error) {
 		c, errs, err := p.EvalScratch(b.Cols, b.N) // each program has its own buffers
-		all = mergeErrors(all, errs)
+		all = expr.MergeErrors(all, errs)
 		return c, err
 	}
 	set := a.sets[0]
@@ -179,7 +179,7 @@ func (a *Aggregate) evalFiltered(i int, b *zset.Batch, all **expr.RowErrors) (co
 	if err != nil {
 		return column.Column{}, nil, err
 	}
-	*all = mergeErrors(*all, errs)
+	*all = expr.MergeErrors(*all, errs)
 	sel := expr.SelectTrue(v)
 	pass := make([]byte, b.N)
 	for _, r := range sel {
@@ -198,7 +198,7 @@ func (a *Aggregate) evalFiltered(i int, b *zset.Batch, all **expr.RowErrors) (co
 		for _, r := range errs.Rows {
 			at.Rows = append(at.Rows, sel[r])
 		}
-		*all = mergeErrors(*all, at)
+		*all = expr.MergeErrors(*all, at)
 	}
 	out := column.NewBuilder(arg.Type, b.N)
 	k := 0

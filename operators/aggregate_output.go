@@ -87,7 +87,7 @@ func (a *Aggregate) version(touched []int32, prev bool) *version {
 		}
 		c, errs := g.Output(v.slots, prev)
 		if errs != nil {
-			v.errs = mergeErrors(v.errs, &expr.RowErrors{Rows: errs.Rows, Reasons: errs.Reasons})
+			v.errs = expr.MergeErrors(v.errs, &expr.RowErrors{Rows: errs.Rows, Reasons: errs.Reasons})
 		}
 		v.aggs = append(v.aggs, c)
 	}
@@ -257,7 +257,7 @@ func (a *Aggregate) rows(slots []int32) (*zset.Batch, error) {
 	for _, g := range a.cells.aggs {
 		c, errs := g.Output(slots, false)
 		if errs != nil {
-			all = mergeErrors(all, &expr.RowErrors{Rows: errs.Rows, Reasons: errs.Reasons})
+			all = expr.MergeErrors(all, &expr.RowErrors{Rows: errs.Rows, Reasons: errs.Reasons})
 		}
 		out.Cols = append(out.Cols, c)
 	}

@@ -93,7 +93,7 @@ func (p *Project) eval(b *zset.Batch) (cols []column.Column, all *expr.RowErrors
 		if cols[i], errs, err = prog.Eval(b.Cols, b.N); err != nil {
 			return nil, nil, err
 		}
-		all = mergeErrors(all, errs)
+		all = expr.MergeErrors(all, errs)
 	}
 	return cols, all, nil
 }

@@ -1,8 +1,6 @@
 package operators
 
 import (
-	"sort"
-
 	"tidemill/operators/expr"
 	"tidemill/operators/zset"
 	"tidemill/state/column"
@@ -71,30 +69,4 @@ func RowJSON(fields []column.Field, cols []column.Column, i int) string {
 		b = column.AppendJSON(b, &cols[k], i)
 	}
 	return string(append(b, '}'))
-}
-
-// mergeErrors returns the rows that failed in either, with the reason in a where both have one.
-func mergeErrors(a, b *expr.RowErrors) *expr.RowErrors {
-	if a == nil || b == nil {
-		if a == nil {
-			return b
-		}
-		return a
-	}
-	why := map[int32]string{}
-	for i, r := range b.Rows {
-		why[r] = b.Reasons[i]
-	}
-	for i, r := range a.Rows {
-		why[r] = a.Reasons[i]
-	}
-	out := &expr.RowErrors{}
-	for r := range why {
-		out.Rows = append(out.Rows, r)
-	}
-	sort.Slice(out.Rows, func(i, j int) bool { return out.Rows[i] < out.Rows[j] })
-	for _, r := range out.Rows {
-		out.Reasons = append(out.Reasons, why[r])
-	}
-	return out
 }

@@ -113,7 +113,7 @@ func runStrict(f *frame, nd *node, fresh bool) (vec, *RowErrors, error) {
 		if err != nil {
 			return v, nil, err
 		}
-		errs = mergeErrors(errs, e)
+		errs = MergeErrors(errs, e)
 		if v.konst {
 			if v.IsNull(0) {
 				null = true
@@ -147,5 +147,5 @@ func runStrict(f *frame, nd *node, fresh bool) (vec, *RowErrors, error) {
 	for i := range k.args {
 		f.release(&k.args[i])
 	}
-	return out, mergeErrors(errs, k.errs), nil
+	return out, MergeErrors(errs, k.errs), nil
 }

@@ -113,7 +113,7 @@ func runCase(f *frame, nd *node, fresh bool) (vec, *RowErrors, error) {
 			return nil
 		}
 		pk, e, err := f.branch(branch, rows)
-		picks, errs = append(picks, pk), mergeErrors(errs, e)
+		picks, errs = append(picks, pk), MergeErrors(errs, e)
 		return err
 	}
 	n := len(nd.args) &^ 1
@@ -122,7 +122,7 @@ func runCase(f *frame, nd *node, fresh bool) (vec, *RowErrors, error) {
 		if err != nil {
 			return vec{}, nil, err
 		}
-		errs = mergeErrors(errs, e)
+		errs = MergeErrors(errs, e)
 		yes, no := split(&cond.v, rest, e)
 		if err := take(nd.args[i+1], yes); err != nil {
 			return vec{}, nil, err
@@ -302,7 +302,7 @@ func runCoalesce(f *frame, nd *node, fresh bool) (vec, *RowErrors, error) {
 		if err != nil {
 			return vec{}, nil, err
 		}
-		errs = mergeErrors(errs, e)
+		errs = MergeErrors(errs, e)
 		picks = append(picks, pk)
 		var null []int32
 		switch {

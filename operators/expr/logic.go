@@ -33,7 +33,7 @@ func runConjunction(f *frame, nd *node, deciding uint8) (vec, *RowErrors, error)
 				return err
 			}
 			rankInto(rank, &pick{v: v}, e, deciding)
-			errs = mergeErrors(errs, e)
+			errs = MergeErrors(errs, e)
 			f.release(&v)
 			return nil
 		}
@@ -42,7 +42,7 @@ func runConjunction(f *frame, nd *node, deciding uint8) (vec, *RowErrors, error)
 			return err
 		}
 		rankInto(rank, &pk, e, deciding)
-		errs = mergeErrors(errs, e)
+		errs = MergeErrors(errs, e)
 		return nil
 	}
 	late := func(a *node) bool { return a.fallible || a.calls > 0 }
@@ -254,7 +254,7 @@ func (f *frame) pair(x, y *node) (a, b vec, errs *RowErrors, err error) {
 	if a.konst && b.konst {
 		a.Column, a.konst = repeat(&a.Column, f.n), false
 	}
-	return a, b, mergeErrors(e1, e2), err
+	return a, b, MergeErrors(e1, e2), err
 }
 
 func runIn(f *frame, nd *node, fresh bool) (vec, *RowErrors, error)    { return inList(f, nd, 0) }
@@ -276,7 +276,7 @@ func inList(f *frame, nd *node, flip uint8) (vec, *RowErrors, error) {
 		if err != nil {
 			return y, nil, err
 		}
-		errs = mergeErrors(errs, e)
+		errs = MergeErrors(errs, e)
 		if y.konst && y.IsNull(0) {
 			for i := range null {
 				null[i] = 1

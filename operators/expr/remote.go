@@ -97,7 +97,7 @@ func runRemote(f *frame, nd *node, fresh bool) (vec, *RowErrors, error) {
 		} else if !v.alias {
 			zeroNulls(&v.Column)
 		}
-		cols[i], errs = v.Column, mergeErrors(errs, e)
+		cols[i], errs = v.Column, MergeErrors(errs, e)
 	}
 	c, own, err := f.evaluate(nd.remote.e, cols, f.n)
 	if err != nil {
@@ -105,7 +105,7 @@ func runRemote(f *frame, nd *node, fresh bool) (vec, *RowErrors, error) {
 	}
 	out := vec{Column: c, alias: true}
 	out.mask(errs, f.n)
-	return out, mergeErrors(errs, own), nil
+	return out, MergeErrors(errs, own), nil
 }
 
 func (f *frame) evaluate(e *Expr, cols []column.Column, n int) (column.Column, *RowErrors, error) {
@@ -145,7 +145,7 @@ func (f *frame) runDeferred(nd *node, k *kcall, out *vec) error {
 	if err != nil {
 		return err
 	}
-	k.errs = mergeErrors(k.errs, errs.at(k.deferred))
+	k.errs = MergeErrors(k.errs, errs.at(k.deferred))
 	*out = merge(nd.typ, f.n, []pick{{v: *out}, {v: vec{Column: c}, rows: k.deferred}})
 	return nil
 }

@@ -6,8 +6,8 @@ import (
 	"tidemill/state/column"
 )
 
-// mergeErrors returns the rows of either, with a's reason where both have one.
-func mergeErrors(a, b *RowErrors) *RowErrors {
+// MergeErrors returns the rows of either, with a's reason where both have one.
+func MergeErrors(a, b *RowErrors) *RowErrors {
 	if a == nil || len(a.Rows) == 0 {
 		return b
 	}

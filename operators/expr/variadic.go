@@ -22,7 +22,7 @@ func extremes(f *frame, nd *node, better comparison) (vec, *RowErrors, error) {
 		if err != nil {
 			return v, nil, err
 		}
-		errs = mergeErrors(errs, e)
+		errs = MergeErrors(errs, e)
 		if v.konst {
 			v = vec{Column: repeat(&v.Column, f.n)}
 		}
@@ -54,7 +54,7 @@ func runConcat(f *frame, nd *node, fresh bool) (vec, *RowErrors, error) {
 		if err != nil {
 			return v, nil, err
 		}
-		errs = mergeErrors(errs, e)
+		errs = MergeErrors(errs, e)
 		args[i] = v
 	}
 	offs := make([]int32, f.n+1)
