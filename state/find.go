@@ -178,6 +178,9 @@ func (t *Table) loadOne(key, val []byte) error {
 	if err := t.insertLocked(key, s); err != nil {
 		return err
 	}
+	if t.opts.KeepFreed {
+		t.loaded = append(t.loaded, s)
+	}
 	return t.decodeLocked(s, val)
 }
 
@@ -233,9 +236,7 @@ func (t *Table) Warm() error {
 	var err error
 	scanErr := t.ks.Scan(nil, nil, func(key, val []byte) bool {
 		if t.lookup(key) < 0 {
-			if err = t.loadOne(key, val); err == nil && t.opts.KeepFreed {
-				t.warmed = append(t.warmed, t.lookup(key))
-			}
+			err = t.loadOne(key, val)
 		}
 		return err == nil
 	})

@@ -46,8 +46,8 @@ type TableOptions struct {
 	// WarmBytes is how large the keyspace may be, decoded, for the table to load all of it by itself
 	// once single reads have become many. 0 means never.
 	WarmBytes int64
-	// KeepFreed keeps freed slots out of use until ReleaseFreed, and remembers those that Warm has loaded, for
-	// an image that is written by slot.
+	// KeepFreed keeps freed slots out of use until ReleaseFreed, and remembers those that an entry was loaded
+	// into, for an image that is written by slot.
 	KeepFreed bool
 }
 
@@ -103,7 +103,7 @@ type Table struct {
 	born     []int32 // created in this commit
 	free     []int32
 	freed    []int32 // waiting for ReleaseFreed
-	warmed   []int32 // loaded by Warm since ReleaseFreed
+	loaded   []int32 // from disk since ReleaseFreed
 	reclaim  []int32 // probably without an entry since the last Publish
 	dirty    []int32
 	inFlight []int32
@@ -323,13 +323,13 @@ func (t *Table) dropLocked(s int32) {
 
 // Freed returns the slots whose place in an image is out of date although no commit touched them, since
 // ReleaseFreed: those that have lost their entry, deleted or evicted, which are not used again before it, and
-// those into which Warm has loaded one. It is always empty without KeepFreed.
-func (t *Table) Freed() []int32 { return append(t.freed[:len(t.freed):len(t.freed)], t.warmed...) }
+// those into which one was loaded, which a void commit may have done. It is always empty without KeepFreed.
+func (t *Table) Freed() []int32 { return append(t.freed[:len(t.freed):len(t.freed)], t.loaded...) }
 
 // ReleaseFreed forgets what Freed returns: slots without an entry may be used for other keys.
 func (t *Table) ReleaseFreed() {
 	t.free = append(t.free, t.freed...)
-	t.freed, t.warmed = t.freed[:0], t.warmed[:0]
+	t.freed, t.loaded = t.freed[:0], t.loaded[:0]
 }
 
 // Len returns the number of entries in memory, those without a value included.

@@ -42,6 +42,7 @@ type tableTest struct {
 	flying    *Checkpoint
 	written   bool // the one that is flying
 	keys      []string
+	image     map[int32]string // what an image by slot shows: the key of each entry in memory
 }
 
 func newTableTest(t *testing.T, r *rand.Rand, mode Mode) *tableTest {
@@ -75,6 +76,22 @@ func (tt *tableTest) open() {
 	tt.tab, err = NewTable(tt.db, TableOptions{Keyspace: 7, Mode: tt.mode, WarmBytes: tt.warm, KeepFreed: tt.keep}, tt.sums, tt.texts)
 	must(tt.t, err)
 	tt.tab.warmAfter = 1 + tt.r.IntN(100)
+	tt.image = map[int32]string{}
+}
+
+// refresh brings the image up to date where the table says that it is not.
+func (tt *tableTest) refresh(slots []int32) {
+	for _, s := range slots {
+		delete(tt.image, s)
+		if tt.tab.Live(s) {
+			tt.image[s] = string(tt.tab.AppendKey(nil, s))
+		}
+	}
+}
+
+func (tt *tableTest) release() {
+	tt.refresh(tt.tab.Freed())
+	tt.tab.ReleaseFreed()
 }
 
 func (tt *tableTest) find(keys []string) []int32 {
@@ -152,6 +169,7 @@ func (tt *tableTest) oneCommit() {
 		return
 	}
 	tt.tab.Publish(tt.commit)
+	tt.refresh(tt.tab.Touched())
 	tt.checkReads()
 	maps.DeleteFunc(next, func(_ string, v value) bool { return v.sum == 0 })
 	tt.model = next
@@ -245,7 +263,13 @@ func (tt *tableTest) checkAll() {
 	if !maps.Equal(got, tt.model) {
 		tt.t.Fatalf("commit %d: %d entries, want %d:\n got %v\nwant %v", tt.commit, len(got), len(tt.model), got, tt.model)
 	}
+	if tt.keep {
+		tt.release()
+	}
 	for s := range int32(len(tt.tab.meta)) {
+		if key, shown := tt.image[s]; tt.keep && (shown != tt.tab.Live(s) || shown && key != string(tt.tab.AppendKey(nil, s))) {
+			tt.t.Fatalf("slot %d is live: %v, in the image: %v %q", s, tt.tab.Live(s), shown, key)
+		}
 		if tt.tab.meta[s]&flagFree != 0 && (tt.sums.cur[s] != 0 || tt.texts.cur[s] != "") {
 			tt.t.Fatalf("free slot %d has a value", s)
 		}
@@ -271,7 +295,7 @@ func TestTableAgainstMap(t *testing.T) {
 					tt.tab.Evict(int64(r.IntN(20000)))
 				}
 				if r.IntN(2) == 0 {
-					tt.tab.ReleaseFreed()
+					tt.release()
 				}
 			case 2:
 				tt.checkAll()
