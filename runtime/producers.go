@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"sort"
@@ -127,4 +128,23 @@ func (pr *producer) encode() []byte {
 func decodeProducer(b []byte) (*producer, error) {
 	pr := &producer{}
 	return pr, json.Unmarshal(b, pr)
+}
+
+// ProducerState is how far a producer has come.
+type ProducerState struct {
+	Last   uint64 // seq of its last append that is acknowledged; 0 when none is known
+	Commit uint64 // that append's commit
+}
+
+// Producer returns how far a producer has come, as of the newest commit: a client that lost its place asks
+// before it goes on. A producer that never appended, or has been silent for seven days, is at 0.
+func (e *Engine) Producer(ctx context.Context, name string) (ProducerState, error) {
+	var s ProducerState
+	err := e.do(ctx, func() error {
+		if pr := e.producers.get(name, e.now()); pr != nil {
+			s = ProducerState{Last: pr.Last, Commit: pr.Recent[len(pr.Recent)-1].Commit}
+		}
+		return nil
+	})
+	return s, err
 }

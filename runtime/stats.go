@@ -92,6 +92,7 @@ type Stats struct {
 
 // RelationStats is a table or view in Stats.
 type RelationStats struct {
+	ID      uint32 `json:"id"` // never used again for another relation
 	Name    string `json:"name"`
 	Kind    string `json:"kind"`
 	Rows    int64  `json:"rows,omitempty"`    // of a table
@@ -119,7 +120,7 @@ func (e *Engine) Stats() Stats {
 		s.Checkpointing = e.saving != nil
 		s.Commit = e.Commit()
 		for _, rel := range e.catalog.Load().Relations() {
-			r := RelationStats{Name: rel.Name, Kind: string(rel.Kind)}
+			r := RelationStats{ID: rel.ID, Name: rel.Name, Kind: string(rel.Kind)}
 			if t := e.graph.Table(rel.ID); t != nil {
 				r.Rows, r.Bytes = t.Rows.Live(), t.Rows.Memory()
 				for _, c := range t.Caches() {

@@ -63,6 +63,10 @@ func (f *fakeEngine) LookupRow(relation string, key []string) ([]column.Field, [
 	return f.lookup(relation, key)
 }
 
+func (f *fakeEngine) Producer(context.Context, string) (runtime.ProducerState, error) {
+	return runtime.ProducerState{Last: 3, Commit: 7}, nil
+}
+
 func (f *fakeEngine) Catalog() *catalog.Catalog { return f.cat }
 func (f *fakeEngine) Commit() uint64            { return 7 }
 func (f *fakeEngine) Stats() runtime.Stats {

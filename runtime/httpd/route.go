@@ -30,15 +30,17 @@ const (
 	routeReady
 	routeMetrics
 	routeStats
+	routeProducer
 	routes
 )
 
 // routeNames are the values of the label "call".
-var routeNames = [routes]string{"unknown", "sql", "append", "lookup", "healthz", "livez", "readyz", "metrics", "stats"}
+var routeNames = [routes]string{"unknown", "sql", "append", "lookup", "healthz", "livez", "readyz", "metrics", "stats", "producers"}
 
 const (
-	appendPrefix = "/append/"
-	lookupPrefix = "/lookup/"
+	appendPrefix   = "/append/"
+	lookupPrefix   = "/lookup/"
+	producerPrefix = "/producers/"
 )
 
 // routeOf finds the call of a path as it was sent.
@@ -48,6 +50,8 @@ func routeOf(path string) route {
 		return routeLookup
 	case strings.HasPrefix(path, appendPrefix):
 		return routeAppend
+	case strings.HasPrefix(path, producerPrefix):
+		return routeProducer
 	}
 	switch path {
 	case "/sql":
@@ -108,6 +112,8 @@ func (s *Server) dispatch(c *call, path string) error {
 		return nil
 	case routeStats:
 		return s.stats(c)
+	case routeProducer:
+		return s.producer(c, path[len(producerPrefix):])
 	}
 	return s.health(c)
 }

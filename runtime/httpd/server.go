@@ -31,6 +31,11 @@ type Reader interface {
 	LookupRow(relation string, key []string) ([]column.Field, []column.Column, error)
 }
 
+// Producers tells how far a producer has come.
+type Producers interface {
+	Producer(ctx context.Context, name string) (runtime.ProducerState, error)
+}
+
 // Status is what an engine tells about itself.
 type Status interface {
 	Catalog() *catalog.Catalog
@@ -43,6 +48,7 @@ type Status interface {
 type Engine interface {
 	Writer
 	Reader
+	Producers
 	Status
 }
 

@@ -10,11 +10,13 @@
 //   - Evaluator: a scalar expression over columns, for the expressions that package expr has no
 //     kernel for.
 //
+// A fourth, Files, is for commands alone: it reads and writes the files of the user who runs the program.
+//
 // Data crosses the border as column.Column both ways. Columns handed in are read in place, by
 // DuckDB's threads, until the query that uses them is closed: they are pinned for that time
 // (runtime.Pinner), because C memory holds their addresses. Columns handed out are copies.
 //
-// Every instance is locked down before the first statement of a user runs: no files, no network, no
+// Every instance but that of Files is locked down before the first statement of a user runs: no files, no network, no
 // extensions, no change of settings. Exec lets only SELECT and EXPLAIN through, by the statement
 // type that DuckDB itself reports, and refuses functions that act on the instance by name.
 // DuckDB's memory limit does not bound every function, and a cancelled query may run on inside one

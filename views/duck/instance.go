@@ -69,6 +69,7 @@ type settings struct {
 	threads     int
 	memoryLimit int64  // bytes, 0 for DuckDB's default of 80% of the machine
 	tempDir     string // "" for no spilling
+	files       bool   // may read and write the user's files
 	// before runs ahead of the lock, with a connection that is closed afterwards.
 	before func(*instance, *conn) error
 }
@@ -85,7 +86,7 @@ func openInstance(s settings) (*instance, error) {
 		{"allow_community_extensions", "false"},
 		{"allow_unsigned_extensions", "false"},
 		{"errors_as_json", "true"},
-		{"enable_external_access", "false"},
+		{"enable_external_access", strconv.FormatBool(s.files)},
 	}
 	if s.memoryLimit > 0 {
 		opts = append(opts, [2]string{"memory_limit", fmt.Sprintf("%dB", s.memoryLimit)})
