@@ -79,6 +79,8 @@ type Rows struct {
 	// slots that it did not give are NULL in the column and take the column's DEFAULT, if it has one,
 	// from the caller. A column that every row gave has nil, and Present itself is nil when all have.
 	Present [][]byte
+	// Bad has the rows that Reading.OnError left out, in the body's order; they are not among N.
+	Bad []BadRow
 }
 
 // budget counts what a body has been turned into so far.

@@ -19,7 +19,7 @@ var ErrCorrupt = errors.New("damaged compressed body")
 
 // RowError says which row of a body cannot be taken, and why.
 type RowError struct {
-	Row    int    // from 1
+	Row    int    // from 1, bad ones counted; 0 is a CSV body's header
 	Offset int    // the byte in the body where the trouble starts; -1 when rows have no bytes of their own (Arrow)
 	Column string // empty when no single column is at fault
 	Value  string // the value as it was written, shortened to 100 bytes
@@ -29,7 +29,10 @@ type RowError struct {
 // Error names the row, the column and the place.
 func (e *RowError) Error() string {
 	var s strings.Builder
-	fmt.Fprintf(&s, "row %d", e.Row)
+	if s.WriteString("header"); e.Row > 0 {
+		s.Reset()
+		fmt.Fprintf(&s, "row %d", e.Row)
+	}
 	if e.Column != "" {
 		fmt.Fprintf(&s, ", column %q", e.Column)
 	}
@@ -41,6 +44,11 @@ func (e *RowError) Error() string {
 		fmt.Fprintf(&s, ": %s", e.Value)
 	}
 	return s.String()
+}
+
+func isRowError(err error) bool {
+	_, ok := err.(*RowError)
+	return ok
 }
 
 // StreamError says that the bytes of an Arrow stream are not a valid stream, and where.

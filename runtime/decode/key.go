@@ -12,7 +12,7 @@ func (d *NDJSON) key(b []byte, i, after int) (int, error) {
 	d.next[after].n = 0
 	if after == 0 {
 		if i >= len(b) || b[i] != '{' {
-			e := d.failAt(b, d.n+1, i, "", "a row is a JSON object")
+			e := d.failAt(b, d.number, i, "", "a row is a JSON object")
 			e.Value = shorten(valueAt(b, i))
 			return 0, e
 		}
@@ -28,7 +28,7 @@ func (d *NDJSON) key(b []byte, i, after int) (int, error) {
 		case b[i] == '}':
 			return i + 1, nil
 		case b[i] != ',':
-			return 0, d.failAt(b, d.n+1, i, d.name(after-1), "a comma or the end of the object must follow the value")
+			return 0, d.failAt(b, d.number, i, d.name(after-1), "a comma or the end of the object must follow the value")
 		}
 		i = skipSpace(b, i+1)
 	}
@@ -36,12 +36,12 @@ func (d *NDJSON) key(b []byte, i, after int) (int, error) {
 		return 0, d.cut(i)
 	}
 	if b[i] != '"' {
-		return 0, d.failAt(b, d.n+1, i, "", "a field name in double quotes must follow")
+		return 0, d.failAt(b, d.number, i, "", "a field name in double quotes must follow")
 	}
 	at := i
 	name, i, reason := d.str(b, i)
 	if reason != "" {
-		return 0, d.failAt(b, d.n+1, at, "", "field name: "+reason)
+		return 0, d.failAt(b, d.number, at, "", "field name: "+reason)
 	}
 	col, ok := d.byName[string(name)]
 	if !ok {
@@ -49,14 +49,14 @@ func (d *NDJSON) key(b []byte, i, after int) (int, error) {
 		if string(name) == DeletedField {
 			reason = "only tables with a primary key take rows with this field"
 		}
-		return 0, d.failAt(b, d.n+1, at, shorten(name), reason)
+		return 0, d.failAt(b, d.number, at, shorten(name), reason)
 	}
 	i = skipSpace(b, i)
 	if i >= len(b) {
 		return 0, d.cut(i)
 	}
 	if b[i] != ':' {
-		return 0, d.failAt(b, d.n+1, i, d.name(col), "a colon must follow the field name")
+		return 0, d.failAt(b, d.number, i, d.name(col), "a colon must follow the field name")
 	}
 	i = skipSpace(b, i+1)
 	if i >= len(b) {
@@ -80,7 +80,7 @@ func (l *literal) expect(s []byte, col int) {
 	}
 }
 
-func (d *NDJSON) name(col int) string {
+func (d *filler) name(col int) string {
 	if col < len(d.fields) {
 		return d.fields[col].Name
 	}
@@ -88,7 +88,7 @@ func (d *NDJSON) name(col int) string {
 }
 
 func (d *NDJSON) cut(i int) error {
-	return &RowError{Row: d.n + 1, Offset: i, Reason: "the body ends inside the row"}
+	return &RowError{Row: d.number, Offset: i, Reason: "the body ends inside the row"}
 }
 
 // failAt makes the error of a row at a place in the body.
@@ -101,23 +101,23 @@ func (d *NDJSON) failAt(b []byte, row, i int, col, reason string) *RowError {
 }
 
 func (d *NDJSON) fail(b []byte, i, col int, reason string) error {
-	return d.failAt(b, d.n+1, i, d.fields[col].Name, reason)
+	return d.failAt(b, d.number, i, d.fields[col].Name, reason)
 }
 
 // failValue makes the error of a value that starts at b[i].
 func (d *NDJSON) failValue(b []byte, i, col int, reason string) error {
 	if i >= len(b) || reason == cutShort {
-		return &RowError{Row: d.n + 1, Offset: len(b), Column: d.fields[col].Name, Reason: cutShort}
+		return &RowError{Row: d.number, Offset: len(b), Column: d.fields[col].Name, Reason: cutShort}
 	}
 	return &RowError{
-		Row: d.n + 1, Offset: i, Column: d.fields[col].Name, Value: shorten(valueAt(b, i)),
+		Row: d.number, Offset: i, Column: d.fields[col].Name, Value: shorten(valueAt(b, i)),
 		Reason: fmt.Sprintf("%s is %s: %s", d.fields[col].Name, d.fields[col].Type, reason),
 	}
 }
 
 // missing makes the error of a row that left out a column.
 func (d *NDJSON) missing(b []byte, start, end, col int, reason string) error {
-	return &RowError{Row: d.n + 1, Offset: start, Column: d.fields[col].Name, Value: shorten(b[start:end]), Reason: reason}
+	return &RowError{Row: d.number, Offset: start, Column: d.fields[col].Name, Value: shorten(b[start:end]), Reason: reason}
 }
 
 // valueAt returns the bytes of the value at b[i:], for an error: a string to its closing quote,

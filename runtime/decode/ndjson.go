@@ -19,28 +19,13 @@ import (
 // Blank lines are skipped, lines may end in CR LF, and the last one needs no end. An object may
 // span lines, but no two objects share a line. An NDJSON is not safe for concurrent use.
 type NDJSON struct {
-	fields []column.Field
-	opt    Options
-	byName map[string]int
-	keyed  bool
+	filler
 
 	// next has the literal expected after each column's value; entry 0 is for the row's start, entry
 	// i+1 for what follows column i, the last one for what follows DeletedField.
 	next    []literal
 	scratch []byte // an unescaped string
-
-	// The body being read.
-	cols     []target
-	n, room  int // rows done, rows that the targets have room for
-	budget   budget
-	deleted  []byte
-	gone     bool // this row is deleted
-	goneRow  int  // the row, from 1, that last gave DeletedField
-	nullCol  int  // a NOT NULL column that this row set to null, or -1
-	nullAt   int
-	partial  bool    // some row left out some column
-	minRow   int     // bytes of the shortest row that gives every column
-	textRate []int64 // bytes of text a row in the last body, per column
+	nullAt  int    // where this row set nullCol to null
 }
 
 // literal is what is expected between two values.
@@ -54,17 +39,9 @@ type literal struct {
 
 // NewNDJSON returns a decoder for a table's fields.
 func NewNDJSON(fields []column.Field, opt Options) *NDJSON {
-	d := &NDJSON{
-		fields: fields, opt: opt, keyed: len(opt.Key) > 0,
-		byName: make(map[string]int, len(fields)+1),
-		next:   make([]literal, len(fields)+2), cols: make([]target, len(fields)),
-		textRate: make([]int64, len(fields)), minRow: 3,
-	}
-	if d.keyed {
-		d.byName[DeletedField] = len(fields)
-	}
-	for i, f := range fields {
-		d.byName[f.Name] = i
+	d := &NDJSON{filler: newFiller(fields, opt), next: make([]literal, len(fields)+2)}
+	d.minRow = 3
+	for _, f := range fields {
 		d.minRow += len(f.Name) + 5
 	}
 	return d
@@ -77,15 +54,10 @@ func (d *NDJSON) Decode(body []byte) (*Rows, error) {
 	if len(body) > maxText-16 {
 		return nil, fmt.Errorf("%w: %d bytes of JSON in one body, and the limit is 2 GiB", ErrTooLarge, len(body))
 	}
-	if err := d.begin(body); err != nil {
+	if err := d.begin(body, nil); err != nil {
 		return nil, err
 	}
-	err := d.rows(body)
-	if err != nil {
-		clear(d.cols)
-		return nil, err
-	}
-	return d.finish(), nil
+	return d.end(d.rows(body))
 }
 
 // rows reads the whole body.
@@ -95,9 +67,14 @@ func (d *NDJSON) rows(b []byte) error {
 		return d.array(b, i+1)
 	}
 	for i < len(b) {
+		at := i
 		var err error
 		if i, err = d.row(b, i); err != nil {
-			return err
+			if err, i = d.reject(b, at, lineEnd(b, at), err); err != nil {
+				return err
+			}
+			i = skipSpace(b, i)
+			continue
 		}
 		// The next row starts right after the line's end, nearly always.
 		if i+1 < len(b) && b[i] == '\n' && b[i+1] == '{' {
@@ -108,7 +85,10 @@ func (d *NDJSON) rows(b []byte) error {
 			i++
 		}
 		if i < len(b) && b[i] != '\n' {
-			return d.failAt(b, d.n, i, "", "only one object a line: text follows the row")
+			err = d.takeBack(d.failAt(b, d.number, i, "", "only one object a line: text follows the row"))
+			if err, i = d.reject(b, at, lineEnd(b, i), err); err != nil {
+				return err
+			}
 		}
 		i = skipSpace(b, i)
 	}
@@ -122,27 +102,30 @@ func (d *NDJSON) array(b []byte, i int) error {
 		return d.tail(b, i+1)
 	}
 	for {
+		at := i
 		var err error
 		if i, err = d.row(b, i); err != nil {
-			return err
+			if err, i = d.reject(b, at, elementEnd(b, at), err); err != nil {
+				return err
+			}
 		}
 		i = skipSpace(b, i)
 		switch {
 		case i >= len(b):
-			return d.failAt(b, d.n, i, "", "the array of rows is not closed: the body is cut short")
+			return d.failAt(b, d.number, i, "", "the array of rows is not closed: the body is cut short")
 		case b[i] == ',':
 			i = skipSpace(b, i+1)
 		case b[i] == ']':
 			return d.tail(b, i+1)
 		default:
-			return d.failAt(b, d.n, i, "", "rows of an array are separated by commas")
+			return d.failAt(b, d.number, i, "", "rows of an array are separated by commas")
 		}
 	}
 }
 
 func (d *NDJSON) tail(b []byte, i int) error {
 	if i = skipSpace(b, i); i < len(b) {
-		return d.failAt(b, max(d.n, 1), i, "", "text follows the array of rows")
+		return d.failAt(b, max(d.number, 1), i, "", "text follows the array of rows")
 	}
 	return nil
 }
@@ -154,7 +137,8 @@ func (d *NDJSON) row(b []byte, i int) (int, error) {
 			return 0, err
 		}
 	}
-	start, row := i, d.n+1
+	d.number++
+	start, row := i, d.number
 	given, after := 0, 0
 	for {
 		s := &d.next[after]
@@ -209,52 +193,30 @@ func (d *NDJSON) row(b []byte, i int) (int, error) {
 
 // endRow settles a row that left out columns, was deleted, or set a NOT NULL column to null.
 func (d *NDJSON) endRow(b []byte, start, end int) error {
-	if d.gone {
-		column.SetBit(d.deleted, d.n)
-	} else if d.nullCol >= 0 {
-		return d.failValue(b, d.nullAt, d.nullCol, "the column is NOT NULL")
+	if d.nullCol >= 0 && !d.gone {
+		return d.failValue(b, d.nullAt, d.nullCol, notNull)
 	}
-	for i := range d.cols {
-		c := &d.cols[i]
-		if c.row == d.n+1 {
-			continue
-		}
-		switch {
-		case d.gone && c.key:
-			return d.missing(b, start, end, i, "a deleted row needs the key's columns, and this one is missing")
-		case d.gone || c.hasDefault:
-		case c.key || c.field.NotNull:
-			return d.missing(b, start, end, i, "the field is missing, the column is NOT NULL and has no DEFAULT")
-		}
-		c.setNull(d.n, d.room)
-		if c.present == nil {
-			c.present = ones(d.room)
-		}
-		column.ClearBit(c.present, d.n)
-		d.partial = true
+	if col, reason := d.settle(); reason != "" {
+		return d.missing(b, start, end, col, reason)
 	}
-	d.gone, d.nullCol = false, -1
 	return nil
 }
 
 // readDeleted reads the value of DeletedField.
 func (d *NDJSON) readDeleted(b []byte, i int) (int, error) {
-	if d.goneRow == d.n+1 {
-		return 0, d.failAt(b, d.n+1, i, DeletedField, "the field is given twice")
+	if d.goneRow == d.number {
+		return 0, d.failAt(b, d.number, i, DeletedField, "the field is given twice")
 	}
-	d.goneRow = d.n + 1
+	d.goneRow = d.number
 	i = skipSpace(b, i)
 	switch {
 	case hasPrefix(b, i, "true"):
-		d.gone = true
-		if d.deleted == nil {
-			d.deleted = make([]byte, (d.room+7)/8)
-		}
+		d.markGone()
 		return i + 4, nil
 	case hasPrefix(b, i, "false"):
 		return i + 5, nil
 	}
-	e := d.failAt(b, d.n+1, i, DeletedField, "must be true or false")
+	e := d.failAt(b, d.number, i, DeletedField, "must be true or false")
 	e.Value = shorten(valueAt(b, i))
 	return 0, e
 }

@@ -1,10 +1,6 @@
 package decode
 
-import (
-	"bytes"
-
-	"tidemill/state/column"
-)
+import "tidemill/state/column"
 
 // target is a column of the table being filled: fixed-width values are stored by row number into
 // room laid out beforehand and zeroed, so that a row which leaves the column out costs nothing; text
@@ -42,38 +38,10 @@ func (c *target) setNull(n, room int) {
 	}
 }
 
-// begin lays out the targets for a body: as many rows as it has lines, but never more than rows
-// that give every column would fit into it. Bodies of shorter rows make the targets grow.
-func (d *NDJSON) begin(b []byte) error {
-	d.n, d.room, d.deleted, d.gone, d.goneRow, d.nullCol, d.partial = 0, 0, nil, false, 0, -1, false
-	d.budget.reset(&d.opt)
-	for i := range d.cols {
-		f := d.fields[i]
-		d.cols[i] = target{field: f, col: i, size: f.Type.Size(), key: d.opt.isKey(i), hasDefault: d.opt.hasDefault(i)}
-	}
-	rows := min(bytes.Count(b, []byte{'\n'})+1, len(b)/d.minRow+1)
-	if err := d.makeRoom(rows); err != nil {
-		return err
-	}
-	left := int64(len(b)) // all texts together are no longer than the body
-	for i := range d.cols {
-		if c := &d.cols[i]; c.size == 0 {
-			rate := d.textRate[i]
-			if rate == 0 {
-				rate = 8
-			}
-			size := min(rate*int64(rows)*9/8, left)
-			left -= size
-			c.data = make([]byte, 0, size+32)
-		}
-	}
-	return nil
-}
-
 // grow doubles the room for rows.
-func (d *NDJSON) grow() error { return d.makeRoom(max(64, 2*d.room)) }
+func (d *filler) grow() error { return d.makeRoom(max(64, 2*d.room)) }
 
-func (d *NDJSON) makeRoom(rows int) error {
+func (d *filler) makeRoom(rows int) error {
 	cost := int64(0)
 	for i := range d.cols {
 		cost += int64(rows-d.room) * int64(max(d.cols[i].size, 4))
@@ -111,8 +79,8 @@ func moreOnes(b []byte, n int) []byte {
 }
 
 // finish hands the targets over as columns.
-func (d *NDJSON) finish() *Rows {
-	r := &Rows{Cols: make([]column.Column, len(d.cols)), N: d.n}
+func (d *filler) finish() *Rows {
+	r := &Rows{Cols: make([]column.Column, len(d.cols)), N: d.n, Bad: d.bad}
 	if d.partial {
 		r.Present = make([][]byte, len(d.cols))
 	}

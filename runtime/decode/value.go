@@ -2,7 +2,6 @@ package decode
 
 import (
 	"math"
-	"unsafe"
 
 	"tidemill/state/column"
 )
@@ -13,7 +12,7 @@ const (
 	wantNumber   = "a number is wanted"
 	wantString   = "a string is wanted"
 	wantBool     = "true or false is wanted"
-	wantTime     = `a string such as "2026-01-02T03:04:05Z" is wanted: numbers are not taken for times`
+	wantTime     = `a string such as "2026-01-02T03:04:05Z" is wanted: numbers are not taken for times unless epoch names their unit`
 	badNumber    = "that is not a JSON number"
 	outOfRange   = "the value is out of the type's range"
 	notNull      = "the column is NOT NULL"
@@ -75,12 +74,16 @@ func (d *NDJSON) rareValue(c *target, b []byte, i int) (int, string) {
 			return i + 5, ""
 		}
 		return 0, wantBool
+	case b[i] == '"' && (c.field.Type.Integer() || k == column.Decimal):
+		return d.parsed(c, b, i)
 	case c.field.Type.Integer():
 		return d.integer(c, b, i)
 	case k == column.Double, k == column.Float:
 		return d.float(c, b, i)
 	case k == column.Decimal:
 		return d.decimal(c, b, i)
+	case b[i] != '"' && isTimestamp(k) && d.Reading.Epoch != 0:
+		return d.epoch(c, b, i)
 	case b[i] != '"':
 		return 0, want(c.field.Type)
 	}
@@ -96,51 +99,20 @@ func want(t column.Type) string {
 		return wantInteger
 	case t.Floating(), k == column.Decimal:
 		return wantNumber
-	case k >= column.TimestampS && k <= column.TimestampTZ:
+	case isTimestamp(k):
 		return wantTime
 	}
 	return wantString
 }
 
-// parsed reads a value that is written as a string: times, intervals, UUIDs and blobs.
+// parsed reads a value that is written as a string.
 func (d *NDJSON) parsed(c *target, b []byte, i int) (int, string) {
 	s, end, reason := d.str(b, i)
 	if reason != "" {
 		return 0, reason
 	}
-	t := c.field.Type
-	switch t.Kind {
-	case column.Timestamp, column.TimestampTZ, column.TimestampMS, column.TimestampS, column.TimestampNS:
-		if v, ok := timestampOf(s, t.Kind); ok {
-			le.PutUint64(c.data[d.n*8:], uint64(v))
-			return end, ""
-		}
-	case column.Date:
-		if v, ok := dateOf(s); ok {
-			le.PutUint32(c.data[d.n*4:], uint32(v))
-			return end, ""
-		}
+	if reason = d.fromText(c, s); reason != "" && c.field.Type.Integer() {
+		reason = wantInteger
 	}
-	return end, c.parse(d.n, s)
-}
-
-// parse reads row n from its text.
-func (c *target) parse(n int, s []byte) string {
-	dst := c.data
-	if c.size > 0 {
-		dst = c.data[n*c.size : n*c.size : (n+1)*c.size]
-	}
-	// The view of s as a string does not outlive the call, nor does the error.
-	out, err := column.AppendParsed(dst, c.field.Type, unsafe.String(unsafe.SliceData(s), len(s)))
-	if err != nil {
-		if len(s) > maxShown {
-			return "that is not a valid " + c.field.Type.String()
-		}
-		return err.Error()
-	}
-	if c.size == 0 {
-		c.data = out
-		c.offs[n+1] = int32(len(out))
-	}
-	return ""
+	return end, reason
 }
