@@ -8,7 +8,7 @@ import (
 	"tidemill/state/column"
 )
 
-// Arrow reads Arrow IPC streams into the columns of a table. It is its own reader, for two reasons:
+// Arrow reads Arrow IPC streams and files into the columns of a table. It is its own reader, for two reasons:
 // a stream whose lengths lie makes general readers ask for terabytes, which no Go program survives,
 // and most columns need no work at all, since ours have Arrow's layout. Everything that a stream
 // says about its sizes is checked against the bytes that are there, text against UTF-8, and the
@@ -66,18 +66,21 @@ type stream struct {
 	dicts       map[int64]dictionary
 }
 
-// Decode reads a body: a schema, any number of dictionaries and record batches, and perhaps the end
+// Decode reads a body, a stream or a file: a schema, any number of dictionaries and record batches, and perhaps the end
 // mark. The columns alias body wherever its layout is theirs, so the body is handed over: the caller
 // must not write to it or reuse it as long as the rows live. Body itself is not changed. Errors are
 // *StreamError, *SchemaError or *RowError, or wrap ErrTooLarge.
 func (a *Arrow) Decode(body []byte) (*Rows, error) {
 	s := &stream{a: a}
 	s.budget.reset(&a.opt)
-	for pos, end := 0, false; !end; {
+	pos, limit, err := s.bounds(body)
+	if err != nil {
+		return nil, err
+	}
+	for end := false; !end; {
 		s.message++
 		s.at = pos
-		var err error
-		if pos, end, err = s.next(body, pos); err != nil {
+		if pos, end, err = s.next(body[:limit], pos); err != nil {
 			return nil, err
 		}
 	}
@@ -128,11 +131,33 @@ func (s *stream) next(body []byte, pos int) (int, bool, error) {
 	return pos + 8 + n + int(size), false, s.take(kind, header, &msg)
 }
 
-// checkStart refuses what does not start like a message, and says what it probably is.
+// fileMark begins and ends an Arrow file.
+const fileMark = "ARROW1"
+
+// bounds returns where in body the messages lie. A file holds a stream between its marks, before a footer that says
+// where to find what: it is for readers that jump, and only its length counts here.
+//
+//	ARROW1 00 00 | messages | footer | its length int32 | ARROW1
+func (s *stream) bounds(body []byte) (from, to int, err error) {
+	if !bytes.HasPrefix(body, []byte(fileMark)) {
+		return 0, len(body), nil
+	}
+	const head, tail = 8, 4 + len(fileMark)
+	s.message = 1
+	if len(body) < head+tail || !bytes.HasSuffix(body, []byte(fileMark)) {
+		return 0, 0, s.garbage("the Arrow file is cut short: it does not end with its mark")
+	}
+	n := int(int32(le.Uint32(body[len(body)-tail:])))
+	if n <= 0 || n > len(body)-head-tail {
+		return 0, 0, s.garbage("the Arrow file has a footer of %d bytes in a file of %d", n, len(body))
+	}
+	s.message = 0
+	return head, len(body) - tail - n, nil
+}
+
+// checkStart refuses what does not start like a message.
 func (s *stream) checkStart(rest []byte) error {
 	switch {
-	case s.message == 1 && bytes.HasPrefix(rest, []byte("ARROW1")):
-		return s.garbage("this is an Arrow file: send the stream format")
 	case len(rest) < 8:
 		return s.garbage("the stream is cut short: %d bytes are left", len(rest))
 	case le.Uint32(rest) != math.MaxUint32:

@@ -125,8 +125,9 @@ func badLines(r *rand.Rand, csv bool) []string {
 	if !csv {
 		lines = json
 	}
-	out := make([]string, r.IntN(40))
-	for i := range out {
+	out := make([]string, 1+r.IntN(40))
+	out[0] = []string{`{"id":0}`, "0,,,,"}[btoi(csv)] // a body that begins with [ is an array
+	for i := 1; i < len(out); i++ {
 		out[i] = fmt.Sprintf(lines[r.IntN(len(lines))], i)
 	}
 	return out

@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/zeebo/xxh3"
 
@@ -18,61 +16,6 @@ import (
 	"tidemill/runtime/decode"
 	"tidemill/views/catalog"
 )
-
-// bodyForm is how an append's rows are written.
-type bodyForm int
-
-const (
-	formUnknown bodyForm = iota // decided by the first bytes
-	formJSON                    // NDJSON or a JSON array: the decoder tells them apart
-	formArrow
-)
-
-const typeArrow = "application/vnd.apache.arrow.stream"
-
-// formOf reads a Content-Type. What curl sends when it is told nothing counts as nothing.
-func formOf(contentType string) (bodyForm, error) {
-	switch contentType {
-	case "application/x-ndjson", "application/json":
-		return formJSON, nil
-	case typeArrow:
-		return formArrow, nil
-	case "":
-		return formUnknown, nil
-	}
-	media, _, err := mime.ParseMediaType(contentType)
-	if err != nil {
-		return 0, unsupportedBody(contentType)
-	}
-	switch media {
-	case "application/x-ndjson", "application/jsonl", "application/ndjson", "application/json":
-		return formJSON, nil
-	case typeArrow:
-		return formArrow, nil
-	case "application/x-www-form-urlencoded", "application/octet-stream":
-		return formUnknown, nil
-	}
-	return 0, unsupportedBody(contentType)
-}
-
-func unsupportedBody(contentType string) error {
-	return &Problem{Status: http.StatusUnsupportedMediaType, Slug: "unknown-type", SQLState: "0A000",
-		Detail: "bodies of type " + cut(contentType) + " are not read here",
-		Hint:   "send application/x-ndjson, application/json (an array of objects) or " + typeArrow}
-}
-
-// sniff decides the form by the first bytes.
-func sniff(body []byte) (bodyForm, error) {
-	if bytes.HasPrefix(body, []byte{0xff, 0xff, 0xff, 0xff}) || bytes.HasPrefix(body, []byte("ARROW1")) {
-		return formArrow, nil
-	}
-	if b := bytes.TrimLeft(body, " \t\r\n"); len(b) > 0 && (b[0] == '{' || b[0] == '[') {
-		return formJSON, nil
-	}
-	return 0, &Problem{Status: http.StatusBadRequest, Slug: "bad-body", SQLState: "22P02", Placed: true,
-		Detail: "the body is neither JSON nor an Arrow stream by its first bytes",
-		Hint:   "send NDJSON, a JSON array of objects or an Arrow IPC stream"}
-}
 
 // appendTo is an append before its rows are known.
 type appendTo struct {
@@ -82,6 +25,9 @@ type appendTo struct {
 	producer string
 	seq      uint64
 	prev     *uint64
+	reading  decode.Reading
+	csv      decode.CSVForm
+	csvGiven bool // some parameter says that the body is CSV
 }
 
 // append answers POST /append/{table}.
@@ -93,8 +39,7 @@ func (s *Server) append(c *call, escaped string) error {
 	if err := a.readParams(c.r.URL.RawQuery); err != nil {
 		return err
 	}
-	var err error
-	if a.form, err = formOf(c.r.Header.Get("Content-Type")); err != nil {
+	if err := a.readForm(c.r.Header.Get("Content-Type")); err != nil {
 		return err
 	}
 	if a.encoding = c.r.Header.Get("Content-Encoding"); strings.EqualFold(strings.TrimSpace(a.encoding), "identity") {
@@ -126,49 +71,6 @@ func (s *Server) appendTarget(a *appendTo, escaped string) error {
 	var err error
 	a.rel, err = s.engine.Catalog().LookupTable(name)
 	return err
-}
-
-// maxProducer bounds a producer's name: it is kept, and stands in every log record.
-const maxProducer = 255
-
-func (a *appendTo) readParams(query string) error {
-	var prev uint64
-	hasPrev := false
-	for p := (params{rest: query}); ; {
-		i, v, ok, err := p.next("producer", "seq", "prev")
-		if err != nil {
-			return err
-		}
-		if !ok {
-			break
-		}
-		switch i {
-		case 0:
-			if v == "" || len(v) > maxProducer || !utf8.ValidString(v) || strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-				return badRequest("producer is %q", "give a name of 1 to 255 bytes of UTF-8 without control characters", cut(v))
-			}
-			a.producer = v
-		case 1:
-			a.seq, err = number("seq", v, 1)
-		case 2:
-			prev, err = number("prev", v, 0)
-			hasPrev = true
-		}
-		if err != nil {
-			return err
-		}
-	}
-	switch {
-	case a.producer == "" && (a.seq != 0 || hasPrev):
-		return badRequest("seq and prev mean nothing without a producer", "name the producer that counts")
-	case a.producer != "" && a.seq == 0:
-		return badRequest("producer %s sends no seq", "count its appends from 1: seq=1, seq=2, and so on", cut(a.producer))
-	case hasPrev && prev >= a.seq:
-		return badRequest("prev is %d and seq is %d", "prev is the producer's last seq, so it is below the new one", prev, a.seq)
-	case hasPrev:
-		a.prev = &prev
-	}
-	return nil
 }
 
 // gone is a context that has ended: with it Admit does not wait, and no timer is made for those who need not.
@@ -223,7 +125,10 @@ func (s *Server) appendBody(c *call, a *appendTo) (runtime.AppendResult, error) 
 		return runtime.AppendResult{}, badRequest("the body is empty", "send at least one row, an empty JSON array or an Arrow stream without rows")
 	}
 	if a.form == formUnknown {
-		if a.form, err = sniff(body); err != nil {
+		if a.form, err = a.sniff(body); err == nil {
+			err = a.checkForm()
+		}
+		if err != nil {
 			return runtime.AppendResult{}, err
 		}
 	}
@@ -233,7 +138,8 @@ func (s *Server) appendBody(c *call, a *appendTo) (runtime.AppendResult, error) 
 		req.Hash = xxh3.HashSeed(body, uint64(a.rel.ID))
 	}
 	var rows *decode.Rows
-	if decoders := s.decodersOf(a.rel); a.form == formArrow {
+	switch decoders := s.decodersOf(a.rel); a.form {
+	case formArrow:
 		switch {
 		case !plain:
 		case cap(body) > 2*len(body):
@@ -242,8 +148,10 @@ func (s *Server) appendBody(c *call, a *appendTo) (runtime.AppendResult, error) 
 			pooled = nil // handed over
 		}
 		rows, err = decoders.decodeArrow(body)
-	} else {
-		rows, err = decoders.decodeJSON(body)
+	case formCSV:
+		rows, err = decoders.decodeCSV(body, a.reading, a.csv)
+	default:
+		rows, err = decoders.decodeJSON(body, a.reading)
 	}
 	if err != nil {
 		return runtime.AppendResult{}, err

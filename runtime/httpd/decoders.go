@@ -13,6 +13,7 @@ import (
 type tableDecoders struct {
 	version uint32
 	ndjson  sync.Pool // of *decode.NDJSON
+	csv     sync.Pool // of *decode.CSV
 	arrow   sync.Pool // of *decode.Arrow
 }
 
@@ -20,6 +21,7 @@ func newTableDecoders(rel *catalog.Relation) *tableDecoders {
 	opt := runtime.DecodeOptions(rel)
 	d := &tableDecoders{version: rel.Version}
 	d.ndjson.New = func() any { return decode.NewNDJSON(rel.Fields, opt) }
+	d.csv.New = func() any { return decode.NewCSV(rel.Fields, opt) }
 	d.arrow.New = func() any { return decode.NewArrow(rel.Fields, opt) }
 	return d
 }
@@ -42,10 +44,19 @@ func (s *Server) decodersOf(rel *catalog.Relation) *tableDecoders {
 }
 
 // A decoder goes back only when Decode returns: after a panic nobody knows what it remembers.
-func (d *tableDecoders) decodeJSON(body []byte) (*decode.Rows, error) {
+func (d *tableDecoders) decodeJSON(body []byte, how decode.Reading) (*decode.Rows, error) {
 	dec := d.ndjson.Get().(*decode.NDJSON)
+	dec.Reading = how
 	rows, err := dec.Decode(body)
 	d.ndjson.Put(dec)
+	return rows, err
+}
+
+func (d *tableDecoders) decodeCSV(body []byte, how decode.Reading, form decode.CSVForm) (*decode.Rows, error) {
+	dec := d.csv.Get().(*decode.CSV)
+	dec.Reading, dec.Form = how, form
+	rows, err := dec.Decode(body)
+	d.csv.Put(dec)
 	return rows, err
 }
 

@@ -157,6 +157,9 @@ func bodyProblem(err error) *Problem {
 		case strings.Contains(e.Reason, "no such column"):
 			p.SQLState = "42703"
 		}
+		if e.Row == 0 {
+			p.Hint = "nothing of the body was applied: name the table's columns in the first line, or say header=0 when it is a row"
+		}
 		return p
 	}
 	if e, ok := errors.AsType[*decode.StreamError](err); ok {

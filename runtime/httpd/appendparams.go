@@ -1,0 +1,80 @@
+package httpd
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"tidemill/runtime/decode"
+)
+
+// maxProducer bounds a producer's name: it is kept, and stands in every log record.
+const maxProducer = 255
+
+// appendNames are the query parameters of an append.
+var appendNames = []string{"producer", "seq", "prev", "format", "on_error", "epoch", "blob", "header", "columns", "delimiter", "quote", "null"}
+
+var (
+	epochNames = map[string]decode.Epoch{"s": decode.EpochSeconds, "ms": decode.EpochMillis, "us": decode.EpochMicros, "ns": decode.EpochNanos}
+	blobNames  = map[string]decode.BlobForm{"escape": decode.BlobEscape, "base64": decode.BlobBase64, "hex": decode.BlobHex}
+	errorNames = map[string]decode.OnError{"all": decode.OnErrorAll}
+)
+
+// choose finds the value of a parameter that has few.
+func choose[V any](name, v string, from map[string]V, hint string) (V, error) {
+	out, ok := from[v]
+	if !ok {
+		return out, badRequest("%s is %q", hint, name, cut(v))
+	}
+	return out, nil
+}
+
+// readParams reads the query string.
+func (a *appendTo) readParams(query string) error {
+	var prev uint64
+	hasPrev := false
+	for p := (params{rest: query}); ; {
+		i, v, ok, err := p.next(appendNames...)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		switch name := appendNames[i]; name {
+		case "producer":
+			if v == "" || len(v) > maxProducer || !utf8.ValidString(v) || strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+				return badRequest("producer is %q", "give a name of 1 to 255 bytes of UTF-8 without control characters", cut(v))
+			}
+			a.producer = v
+		case "seq":
+			a.seq, err = number("seq", v, 1)
+		case "prev":
+			prev, err = number("prev", v, 0)
+			hasPrev = true
+		case "format":
+			a.form, err = choose(name, v, formNames, "give ndjson, json, csv or arrow")
+		case "on_error":
+			a.reading.OnError, err = choose(name, v, errorNames, "give all")
+		case "epoch":
+			a.reading.Epoch, err = choose(name, v, epochNames, "give the unit of numbers that stand for times: s, ms, us or ns")
+		case "blob":
+			a.reading.Blob, err = choose(name, v, blobNames, "give escape, base64 or hex")
+		default:
+			err = a.csvParam(name, v)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case a.producer == "" && (a.seq != 0 || hasPrev):
+		return badRequest("seq and prev mean nothing without a producer", "name the producer that counts")
+	case a.producer != "" && a.seq == 0:
+		return badRequest("producer %s sends no seq", "count its appends from 1: seq=1, seq=2, and so on", cut(a.producer))
+	case hasPrev && prev >= a.seq:
+		return badRequest("prev is %d and seq is %d", "prev is the producer's last seq, so it is below the new one", prev, a.seq)
+	case hasPrev:
+		a.prev = &prev
+	}
+	return nil
+}
