@@ -211,7 +211,7 @@ func (cp *Checkpoint) Commit(ctx context.Context) error {
 
 // waitCompacted returns when there are few enough layers of files for another.
 func (db *DB) waitCompacted(ctx context.Context) error {
-	for db.p.Metrics().Levels[0].Sublevels >= maxSublevels {
+	for db.metrics().Levels[0].Sublevels >= maxSublevels {
 		select {
 		case <-db.compacted:
 		case <-db.failed:

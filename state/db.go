@@ -65,6 +65,7 @@ type DB struct {
 	failure  error
 
 	compacted chan struct{} // holds a token after a compaction
+	known     atomic.Pointer[pebble.Metrics]
 
 	// commitMu makes checkpoints one after the other and guards position and closed.
 	commitMu sync.Mutex
@@ -91,18 +92,59 @@ func Open(o Options) (*DB, error) {
 		return nil, fmt.Errorf("open state %s: %w", o.Dir, err)
 	}
 	db := &DB{log: o.Logger, failed: make(chan struct{}), compacted: make(chan struct{}, 1)}
-	db.gate = &gate{FS: o.FS, closing: make(chan struct{})}
+	db.gate = &gate{FS: o.FS, fail: db.fail}
 	db.cache = pebble.NewCache(o.CacheBytes)
-	p, err := pebble.Open(o.Dir, db.pebbleOptions(o))
-	if err != nil {
-		db.cache.Unref()
+	if err := db.open(o); err != nil {
 		return nil, fmt.Errorf("open state %s: %w", o.Dir, err)
 	}
-	db.p = p
 	if err := db.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open state %s: %w", o.Dir, err), db.Close())
 	}
 	return db, nil
+}
+
+// open opens Pebble, or leaves nothing that holds the directory.
+func (db *DB) open(o Options) error {
+	opened := make(chan *pebble.DB, 1)
+	err := db.await(func() error {
+		p, err := pebble.Open(o.Dir, db.pebbleOptions(o))
+		opened <- p
+		return err
+	})
+	switch {
+	case db.Err() != nil:
+		return errors.Join(db.failure, db.gate.leave())
+	case err != nil:
+		db.cache.Unref()
+		return err
+	}
+	db.p = <-opened
+	db.known.Store(db.p.Metrics())
+	return nil
+}
+
+// await runs a call of Pebble that may wait for a change to a file. When the database has failed such a call may
+// never return (gate): await then returns the failure, and leaves it.
+func (db *DB) await(call func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- call() }()
+	select {
+	case err := <-done:
+		return err
+	case <-db.failed:
+		return db.failure
+	}
+}
+
+// metrics returns Pebble's, of before the failure when the database has failed.
+func (db *DB) metrics() *pebble.Metrics {
+	if db.Err() == nil {
+		_ = db.await(func() error {
+			db.known.Store(db.p.Metrics())
+			return nil
+		})
+	}
+	return db.known.Load()
 }
 
 func (db *DB) pebbleOptions(o Options) *pebble.Options {
@@ -274,7 +316,7 @@ func (db *DB) initialise() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(db.p.Flush(), db.Err())
+	return db.await(db.p.Flush)
 }
 
 // Applied returns the position of the last durable checkpoint: at open the one that was read, 0 in
@@ -297,19 +339,20 @@ func (db *DB) Err() error {
 // Failed is closed when the database can no longer be written; Err then says why.
 func (db *DB) Failed() <-chan struct{} { return db.failed }
 
-// fail makes err the sticky error and stops all writing. It is called by Pebble's threads, with
+// fail makes err the sticky error and shuts the gate. It is called by Pebble's threads, with
 // Pebble's locks held: it must not call back.
 func (db *DB) fail(err error) {
 	db.failOnce.Do(func() {
 		db.failure = fmt.Errorf("%w: %w", ErrFailed, err)
-		db.gate.shut.Store(&db.failure)
+		db.gate.shut.Store(true)
 		close(db.failed)
 		db.log.Error("state failed", "err", err)
 	})
 }
 
 // Close closes the database. What no checkpoint made durable is gone, as after a crash: it is in
-// the log.
+// the log. Of one that has failed only the directory is released, so that it can be opened again: Pebble's
+// threads and memory stay, as its process is expected to end.
 func (db *DB) Close() error {
 	db.commitMu.Lock()
 	defer db.commitMu.Unlock()
@@ -317,8 +360,13 @@ func (db *DB) Close() error {
 		return nil
 	}
 	db.closed = true
-	close(db.gate.closing)
-	err := db.p.Close()
+	var err error
+	if db.Err() == nil {
+		err = db.await(db.p.Close)
+	}
+	if db.Err() != nil {
+		err = errors.Join(err, db.gate.leave())
+	}
 	db.cache.Unref()
 	if err != nil {
 		return fmt.Errorf("close state: %w", err)
@@ -328,9 +376,26 @@ func (db *DB) Close() error {
 
 // CacheBytes returns the bytes that Pebble's block cache holds, memtables included.
 func (db *DB) CacheBytes() int64 {
-	m := db.p.Metrics()
+	m := db.metrics()
 	return m.BlockCache.Size + int64(m.MemTable.Size)
 }
 
 // DiskBytes returns the bytes of all files.
-func (db *DB) DiskBytes() int64 { return int64(db.p.Metrics().DiskSpaceUsage()) }
+func (db *DB) DiskBytes() int64 { return int64(db.metrics().DiskSpaceUsage()) }
+
+// pebbleLogger turns Pebble's log into ours.
+type pebbleLogger struct{ db *DB }
+
+func (pebbleLogger) Infof(string, ...any) {}
+
+func (l pebbleLogger) Errorf(format string, args ...any) {
+	l.db.log.Error("pebble", "message", fmt.Sprintf(format, args...))
+}
+
+// Fatalf panics: with the gate before all failures of the disk, what remains are broken invariants of Pebble, which
+// expects that the process ends.
+func (l pebbleLogger) Fatalf(format string, args ...any) {
+	err := fmt.Errorf(format, args...)
+	l.db.fail(err)
+	panic(err)
+}
