@@ -217,6 +217,8 @@ func (e *Engine) apply(n uint64, rec *logrec.Record) error {
 			i += run - 1
 		case logrec.Delete:
 			d, err = e.graph.Delete(n, en.Relation, en.RowIDs)
+		case logrec.Truncate:
+			d, err = e.graph.Truncate(n, en.Relation)
 		case logrec.Define:
 			born, err = e.define(n, en.Payload)
 		}

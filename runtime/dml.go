@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -13,27 +14,32 @@ import (
 	"tidemill/views/duck"
 )
 
-// insert runs INSERT INTO rel tail. Rows that do not depend on relations are made beside the committer; a
-// statement that may read some is run on it, between two commits, so that nothing changes between its
-// reading and its writing.
-func (e *Engine) insert(ctx context.Context, rel *catalog.Relation, st *catalog.Statement) (*Answer, error) {
-	answer, err := e.insertTail(ctx, rel, st.Tail)
-	return answer, moved(err, st.Text, func(pos int) int { return pos + st.TailAt - st.Span.Start })
+// changeRows runs INSERT, UPDATE, DELETE or TRUNCATE. An INSERT whose rows do not depend on relations is made beside the
+// committer and appended; everything else is a block of one statement.
+func (e *Engine) changeRows(ctx context.Context, st *catalog.Statement) (*Answer, error) {
+	if st.Kind == catalog.Insert && !st.OrIgnore && !mayRead.MatchString(st.Tail) {
+		for {
+			answer, err := e.insertConstants(ctx, st)
+			if !errors.Is(err, ErrSchemaChanged) {
+				return answer, err
+			}
+		}
+	}
+	return e.inBlock(ctx, func(b *block) error { return b.change(st) })
 }
 
-func (e *Engine) insertTail(ctx context.Context, rel *catalog.Relation, tail string) (*Answer, error) {
-	target := duck.InsertTarget{Name: rel.Name, Fields: rel.Fields, Defaults: rel.Defaults}
-	if mayRead.MatchString(tail) {
-		return e.change(ctx, rel, func(rd *readable) ([]logrec.Entry, int, error) {
-			snap, err := e.take(rd, rd.all())
-			if err != nil {
-				return nil, 0, err
-			}
-			cols, n, err := e.insertRows(ctx, target, tail, snap)
-			return []logrec.Entry{appendEntry(rel, cols, n, nil)}, n, err
-		})
+// mayRead finds the words with which an INSERT reads relations. One in a text constant only costs speed.
+var mayRead = regexp.MustCompile(`(?i)\b(from|table|pivot|unpivot|summarize|describe|show)\b`)
+
+func (e *Engine) insertConstants(ctx context.Context, st *catalog.Statement) (*Answer, error) {
+	rel, err := e.Catalog().LookupTable(st.Name)
+	if err == nil {
+		err = mayReplace(rel, st)
 	}
-	cols, n, err := e.insertRows(ctx, target, tail, nil)
+	if err != nil {
+		return nil, err
+	}
+	cols, n, err := e.insertRows(ctx, rel, st, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -41,52 +47,61 @@ func (e *Engine) insertTail(ctx context.Context, rel *catalog.Relation, tail str
 		return counted(e.Commit(), 0), nil
 	}
 	res, err := e.Append(ctx, AppendRequest{Relation: rel.ID, Version: rel.Version, Cols: cols, N: n})
-	return counted(res.Commit, n), err
+	if err != nil {
+		return nil, err
+	}
+	return counted(res.Commit, n), nil
 }
 
-func (e *Engine) insertRows(ctx context.Context, target duck.InsertTarget, tail string, snap duck.Snapshots) ([]column.Column, int, error) {
+// mayReplace refuses INSERT OR REPLACE and OR IGNORE where there is no key to tell by.
+func mayReplace(rel *catalog.Relation, st *catalog.Statement) error {
+	if (st.OrReplace || st.OrIgnore) && len(rel.PrimaryKey) == 0 {
+		return &UnsupportedError{"INSERT OR REPLACE or OR IGNORE into table " + rel.Name + ", which has no primary key,", "use a plain INSERT, or create the table with a PRIMARY KEY"}
+	}
+	return nil
+}
+
+// insertRows returns the rows that an INSERT makes, defaults filled in.
+func (e *Engine) insertRows(ctx context.Context, rel *catalog.Relation, st *catalog.Statement, snap duck.Snapshots) ([]column.Column, int, error) {
 	x, _, err := e.reader.enter()
 	if err != nil {
 		return nil, 0, err
 	}
 	defer e.reader.leave()
-	return x.InsertRows(ctx, target, tail, nil, snap)
+	target := duck.InsertTarget{Name: rel.Name, Fields: rel.Fields, Defaults: rel.Defaults}
+	cols, n, err := x.InsertRows(ctx, target, st.Tail, nil, snap)
+	return cols, n, moved(err, st.Text, func(pos int) int { return pos + st.TailAt - st.Span.Start })
 }
 
-// mayRead finds the words with which an INSERT reads relations. One in a text constant only costs speed.
-var mayRead = regexp.MustCompile(`(?i)\b(from|table|pivot|unpivot|summarize|describe|show)\b`)
-
-func (rd *readable) all() []string {
-	var names []string
-	for i := range rd.relations {
-		names = append(names, rd.relations[i].name)
+func (b *block) insert(rel *catalog.Relation, st *catalog.Statement) error {
+	if err := mayReplace(rel, st); err != nil {
+		return err
 	}
-	return names
-}
-
-// change runs a statement that reads and writes as one task of the committer: plan makes the entries of
-// the commit from what is there.
-func (e *Engine) change(ctx context.Context, rel *catalog.Relation, plan func(*readable) ([]logrec.Entry, int, error)) (*Answer, error) {
-	var answer *Answer
-	err := e.do(ctx, func() error {
-		rd := e.readable.Load()
-		if now := rd.catalog.ByID(rel.ID); now == nil || now.Version != rel.Version {
-			return ErrSchemaChanged
-		}
-		entries, n, err := plan(rd)
-		if err != nil {
+	cols, n, err := b.e.insertRows(b.ctx, rel, st, b)
+	if err != nil {
+		return err
+	}
+	o := b.overlay(rel)
+	if st.OrIgnore {
+		if cols, n, err = o.fresh(cols, n); err != nil {
 			return err
 		}
-		commit := e.Commit()
-		if n > 0 {
-			if commit, err = e.commit(&logrec.Record{Micros: e.now(), Entries: entries}); err != nil {
-				return err
-			}
-		}
-		answer = counted(commit, n)
-		return nil
-	})
-	return answer, err
+	}
+	o.add(cols, n, nil)
+	b.n += n
+	return nil
+}
+
+func (b *block) truncate(rel *catalog.Relation) error {
+	cols, n, err := b.read("SELECT count(*) FROM tidemill_scan(" + duck.QuoteString(rel.Name) + ")")
+	if err != nil {
+		return err
+	}
+	if rows := column.Values[int64](&cols[0])[0]; n == 1 && rows > 0 {
+		b.overlay(rel).truncate()
+		b.n += int(rows)
+	}
+	return nil
 }
 
 func counted(commit uint64, n int) *Answer {
@@ -98,20 +113,6 @@ func counted(commit uint64, n int) *Answer {
 
 func appendEntry(rel *catalog.Relation, cols []column.Column, n int, deleted []byte) logrec.Entry {
 	return logrec.Entry{Kind: logrec.Append, Relation: rel.ID, Version: rel.Version, Cols: cols, Rows: n, Deleted: deleted}
-}
-
-// readNow runs a SELECT on the committer over what is published, and returns all of its rows.
-func (e *Engine) readNow(ctx context.Context, rd *readable, sql string, reads []string) ([]column.Column, int, error) {
-	snap, err := e.take(rd, reads)
-	if err != nil {
-		return nil, 0, err
-	}
-	rows, err := e.start(ctx, rd, sql, nil, snap)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer rows.Close()
-	return rows.ReadAll()
 }
 
 // rewritten is a SELECT made of parts of a user's statement, so that places in it can be found there.
@@ -143,63 +144,116 @@ func (r *rewritten) place(pos int) int {
 
 // rows writes FROM and WHERE of a statement that changes rows of rel.
 func (r *rewritten) rows(rel *catalog.Relation, st *catalog.Statement) {
-	alias := st.Alias
-	if alias == "" {
-		alias = rel.Name
+	r.add(fmt.Sprintf(" FROM tidemill_scan_rowid(%s) AS %s", duck.QuoteString(rel.Name), alias(rel, st)))
+	if st.From != "" {
+		r.add(", ")
+		r.user(st.From, st.FromAt-st.Span.Start)
 	}
-	r.add(fmt.Sprintf(" FROM tidemill_scan_rowid(%s) AS %s", duck.QuoteString(rel.Name), duck.QuoteIdent(alias)))
 	if st.Where != "" {
 		r.add(" WHERE ")
 		r.user(st.Where, st.WhereAt-st.Span.Start)
 	}
 }
 
-// delete runs DELETE FROM rel. It is logged by key, or by rowid where there is none.
-func (e *Engine) delete(ctx context.Context, rel *catalog.Relation, st *catalog.Statement) (*Answer, error) {
+// alias returns the name by which the statement knows the table whose rows it changes.
+func alias(rel *catalog.Relation, st *catalog.Statement) string {
+	if st.Alias != "" {
+		return duck.QuoteIdent(st.Alias)
+	}
+	return duck.QuoteIdent(rel.Name)
+}
+
+// delete finds the rows of DELETE FROM rel. It is logged by key, or by rowid where there is none.
+func (b *block) delete(rel *catalog.Relation, st *catalog.Statement) error {
 	var sql rewritten
-	sql.add(`SELECT "$rowid"`)
+	name := alias(rel, st)
+	sql.add("SELECT ")
+	if st.From != "" {
+		sql.add("DISTINCT ON (" + name + `."$rowid") `)
+	}
+	sql.add(name + `."$rowid"`)
 	for _, k := range rel.PrimaryKey {
-		sql.add(", " + duck.QuoteIdent(rel.Fields[k].Name))
+		sql.add(", " + name + "." + duck.QuoteIdent(rel.Fields[k].Name))
 	}
 	sql.rows(rel, st)
-	answer, err := e.change(ctx, rel, func(rd *readable) ([]logrec.Entry, int, error) {
-		cols, n, err := e.readNow(ctx, rd, sql.text.String(), rd.all())
-		if err != nil || n == 0 {
-			return nil, 0, err
-		}
-		if len(rel.PrimaryKey) == 0 {
-			return []logrec.Entry{deleteEntry(rel, &cols[0])}, n, nil
-		}
-		full := make([]column.Column, len(rel.Fields))
-		for i, f := range rel.Fields {
-			full[i] = column.Nulls(f.Type, n)
-		}
-		for i, k := range rel.PrimaryKey {
-			full[k] = cols[i+1]
-		}
-		return []logrec.Entry{appendEntry(rel, full, n, column.NewBitmap(n, true))}, n, nil
-	})
-	return answer, moved(err, st.Text, sql.place)
+	cols, n, err := b.read(sql.text.String())
+	if err != nil || n == 0 {
+		return moved(err, st.Text, sql.place)
+	}
+	b.n += n
+	b.overlay(rel).delete(&cols[0], cols[1:], n)
+	return nil
 }
 
-func deleteEntry(rel *catalog.Relation, rowids *column.Column) logrec.Entry {
-	ids := append([]uint64(nil), column.Values[uint64](rowids)...)
-	return logrec.Entry{Kind: logrec.Delete, Relation: rel.ID, Version: rel.Version, Rows: len(ids), RowIDs: ids}
+// delete removes rows that are there, by rowid or, in a table with a key, by the values of the key's columns.
+func (o *overlay) delete(rowids *column.Column, key []column.Column, n int) {
+	if o.enc == nil {
+		o.remove(column.Values[uint64](rowids))
+		return
+	}
+	full := make([]column.Column, len(o.rel.Fields))
+	for i, f := range o.rel.Fields {
+		full[i] = column.Nulls(f.Type, n)
+	}
+	for i, k := range o.rel.PrimaryKey {
+		full[k] = key[i]
+	}
+	o.add(full, n, column.NewBitmap(n, true))
 }
 
-// update runs UPDATE rel SET: the new rows are logged, not the expressions. Key columns cannot be set.
-func (e *Engine) update(ctx context.Context, rel *catalog.Relation, st *catalog.Statement) (*Answer, error) {
+// update finds the rows of UPDATE rel SET and their new values: the new rows are logged, not the expressions. Rows
+// whose keys change are deleted and inserted; a new key that is another row's is an error.
+func (b *block) update(rel *catalog.Relation, st *catalog.Statement) error {
 	set, err := assignments(rel, st)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var sql rewritten
-	sql.add(`SELECT "$rowid"`)
+	rekeyed := false
+	for _, k := range rel.PrimaryKey {
+		_, ok := set[k]
+		rekeyed = rekeyed || ok
+	}
+	sql := updateSelect(rel, st, set)
+	cols, n, err := b.read(sql.text.String())
+	if err != nil || n == 0 {
+		return moved(err, st.Text, sql.place)
+	}
+	ids, oldKey, rows := &cols[0], cols[1:1+len(rel.PrimaryKey)], cols[1+len(rel.PrimaryKey):]
+	if st.From != "" {
+		if err := checkOnce(rel, column.Values[uint64](ids)); err != nil {
+			return err
+		}
+	}
+	if err := checkNotNull(rel, rows); err != nil {
+		return err
+	}
+	o := b.overlay(rel)
+	if o.enc == nil || rekeyed {
+		o.delete(ids, oldKey, n)
+	}
+	if rekeyed {
+		if err := o.checkUnique(rows, n); err != nil {
+			return err
+		}
+	}
+	o.add(rows, n, nil)
+	b.n += n
+	return nil
+}
+
+// updateSelect writes the SELECT of an UPDATE's rows: rowid, the old key, the new row.
+func updateSelect(rel *catalog.Relation, st *catalog.Statement, set map[int]catalog.Assignment) *rewritten {
+	sql := &rewritten{}
+	name := alias(rel, st)
+	sql.add("SELECT " + name + `."$rowid"`)
+	for _, k := range rel.PrimaryKey {
+		sql.add(", " + name + "." + duck.QuoteIdent(rel.Fields[k].Name))
+	}
 	for i, f := range rel.Fields {
 		a, ok := set[i]
 		switch {
 		case !ok:
-			sql.add(", " + duck.QuoteIdent(f.Name))
+			sql.add(", " + name + "." + duck.QuoteIdent(f.Name))
 		case strings.EqualFold(strings.TrimSpace(a.Expr), "DEFAULT"):
 			value := "NULL"
 			if rel.Defaults != nil && rel.Defaults[i] != "" {
@@ -213,36 +267,97 @@ func (e *Engine) update(ctx context.Context, rel *catalog.Relation, st *catalog.
 		}
 	}
 	sql.rows(rel, st)
-	answer, err := e.change(ctx, rel, func(rd *readable) ([]logrec.Entry, int, error) {
-		cols, n, err := e.readNow(ctx, rd, sql.text.String(), rd.all())
-		if err != nil || n == 0 {
-			return nil, 0, err
-		}
-		if err := checkNotNull(rel, cols[1:]); err != nil {
-			return nil, 0, err
-		}
-		rows := appendEntry(rel, cols[1:], n, nil)
-		if len(rel.PrimaryKey) > 0 {
-			return []logrec.Entry{rows}, n, nil
-		}
-		return []logrec.Entry{deleteEntry(rel, &cols[0]), rows}, n, nil
-	})
-	return answer, moved(err, st.Text, sql.place)
+	return sql
 }
+
+// checkOnce refuses an UPDATE ... FROM that gives a row two new values.
+func checkOnce(rel *catalog.Relation, ids []uint64) error {
+	seen := make(map[uint64]bool, len(ids))
+	for _, id := range ids {
+		if seen[id] {
+			return &ConflictError{Table: rel.Name, State: "21000", Reason: "a row matches several rows of FROM, and it is open which of them it is to be set from",
+				Hint: "nothing was changed: make FROM give one row for each, with GROUP BY or a finer condition"}
+		}
+		seen[id] = true
+	}
+	return nil
+}
+
+// checkUnique refuses new rows of which one's key is another's, or that of a row that is there.
+func (o *overlay) checkUnique(rows []column.Column, n int) error {
+	key := keyOf(o.rel, rows)
+	seen := make(map[string]bool, n)
+	for i := range n {
+		k := o.enc.AppendKey(nil, key, i)
+		there, err := o.has(k)
+		if err != nil {
+			return err
+		}
+		if there || seen[string(k)] {
+			return &ConflictError{Table: o.rel.Name, State: "23505", Reason: "two rows would have the key " + keyText(o.rel, key, i),
+				Hint: "nothing was changed: set keys that no other row has"}
+		}
+		seen[string(k)] = true
+	}
+	return nil
+}
+
+// fresh returns the rows whose keys are not there yet, the first of each key.
+func (o *overlay) fresh(cols []column.Column, n int) ([]column.Column, int, error) {
+	key := keyOf(o.rel, cols)
+	seen := make(map[string]bool, n)
+	var sel []int32
+	for i := range n {
+		k := o.enc.AppendKey(nil, key, i)
+		there, err := o.has(k)
+		if err != nil {
+			return nil, 0, err
+		}
+		if !there && !seen[string(k)] {
+			seen[string(k)] = true
+			sel = append(sel, int32(i))
+		}
+	}
+	out := make([]column.Column, len(cols))
+	for c := range cols {
+		out[c] = cols[c].Gather(sel)
+	}
+	return out, len(sel), nil
+}
+
+func keyText(rel *catalog.Relation, key []column.Column, i int) string {
+	b := []byte{'('}
+	for k := range key {
+		if k > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(append(b, rel.Fields[rel.PrimaryKey[k]].Name...), " = "...)
+		b = column.AppendJSON(b, &key[k], i)
+	}
+	return string(append(b, ')'))
+}
+
+// ConflictError is a change that contradicts itself or a row that is there.
+type ConflictError struct{ Table, State, Reason, Hint string }
+
+// Error names the table and the reason.
+func (e *ConflictError) Error() string { return "table " + e.Table + ": " + e.Reason }
 
 // assignments returns what an UPDATE sets, by column.
 func assignments(rel *catalog.Relation, st *catalog.Statement) (map[int]catalog.Assignment, error) {
 	set := map[int]catalog.Assignment{}
 	for _, a := range st.Set {
 		i := slices.IndexFunc(rel.Fields, func(f column.Field) bool { return catalog.SameName(f.Name, a.Column) })
-		if i < 0 {
+		refuse := func(message, hint string) error {
 			pos := a.ColumnAt - st.Span.Start
 			line, col := lineOf(st.Text, pos)
-			return nil, &catalog.SyntaxError{Position: pos, Line: line, Col: col,
-				Message: fmt.Sprintf("table %s has no column %q", rel.Name, a.Column), Hint: "DESCRIBE " + rel.Name + " lists its columns"}
+			return &catalog.SyntaxError{Position: pos, Line: line, Col: col, Message: message, Hint: hint}
 		}
-		if slices.Contains(rel.PrimaryKey, i) {
-			return nil, &UnsupportedError{"UPDATE of the key column " + rel.Fields[i].Name, "delete the row and insert it under its new key"}
+		if i < 0 {
+			return nil, refuse(fmt.Sprintf("table %s has no column %q", rel.Name, a.Column), "DESCRIBE "+rel.Name+" lists its columns")
+		}
+		if _, twice := set[i]; twice {
+			return nil, refuse(fmt.Sprintf("column %q is set twice", a.Column), "set each column once")
 		}
 		set[i] = a
 	}

@@ -19,6 +19,7 @@ type readable struct {
 	catalog   *catalog.Catalog
 	relations []readRelation // what a view reads comes before it
 	byName    map[string]*readRelation
+	owners    map[string]uint32 // what is stored of a view, by its name here, to the view's id
 }
 
 // readRelation is a name that SQL can use: a table, a view, or a view's rejects.
@@ -33,7 +34,7 @@ type readRelation struct {
 
 // describe makes the readable form of the graph. It is the committer's.
 func (e *Engine) describe(cat *catalog.Catalog) *readable {
-	rd := &readable{catalog: cat, byName: map[string]*readRelation{}}
+	rd := &readable{catalog: cat, byName: map[string]*readRelation{}, owners: map[string]uint32{}}
 	for _, rel := range cat.Relations() {
 		names := map[string]bool{}
 		e.graph.Reads(rel.ID, names)
@@ -49,6 +50,7 @@ func (e *Engine) describe(cat *catalog.Catalog) *readable {
 		v := e.graph.View(rel.ID)
 		r.sql = v.SQL(duck.QuoteIdent)
 		for _, s := range v.Stored() {
+			rd.owners[s.Name] = rel.ID
 			if s.Name == v.RejectsName() {
 				rd.relations = append(rd.relations, readRelation{name: s.Name, fields: s.Fields, reads: []string{s.Name}, key: r.key})
 			} else {

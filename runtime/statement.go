@@ -21,9 +21,14 @@ type Answer struct {
 	Commit uint64
 }
 
-// Execute runs one statement. Errors about it are *catalog.SyntaxError, *catalog.NameError,
-// *catalog.DependentsError, *plan.Error, *duck.SQLError and *NotNullError; others are the engine's.
+// Execute runs one statement, or one transaction from BEGIN to COMMIT, which is one commit or none (catalog.Units
+// cuts a text into these). Errors about it are *catalog.SyntaxError, *catalog.NameError,
+// *catalog.DependentsError, *plan.Error, *duck.SQLError, *NotNullError, *ConflictError, *UnsupportedError and
+// *TransactionError, those of a transaction's statements in a *BlockError; others are the engine's.
 func (e *Engine) Execute(ctx context.Context, sql string) (*Answer, error) {
+	if units := catalog.Units(sql); len(units) == 1 && units[0].Statements > 1 {
+		return e.transaction(ctx, sql, catalog.Split(sql))
+	}
 	st, err := catalog.Parse(sql)
 	if err != nil {
 		return nil, err
@@ -41,7 +46,11 @@ func (e *Engine) Execute(ctx context.Context, sql string) (*Answer, error) {
 		return e.createView(ctx, &st)
 	case catalog.Drop:
 		return e.drop(ctx, &st)
-	case catalog.Insert, catalog.Delete, catalog.Update:
+	case catalog.CreateAs:
+		return e.createTableAs(ctx, &st)
+	case catalog.Begin, catalog.Commit, catalog.Rollback:
+		return nil, inTransaction(&st, 0, 1)
+	case catalog.Insert, catalog.Delete, catalog.Update, catalog.Truncate:
 		return e.changeRows(ctx, &st)
 	case catalog.Checkpoint:
 		err := e.Checkpoint(ctx)
@@ -74,20 +83,6 @@ type UnsupportedError struct{ Words, Hint string }
 
 // Error names the statement.
 func (e *UnsupportedError) Error() string { return e.Words + " is not supported" }
-
-func (e *Engine) changeRows(ctx context.Context, st *catalog.Statement) (*Answer, error) {
-	rel, err := e.Catalog().LookupTable(st.Name)
-	if err != nil {
-		return nil, err
-	}
-	switch st.Kind {
-	case catalog.Insert:
-		return e.insert(ctx, rel, st)
-	case catalog.Delete:
-		return e.delete(ctx, rel, st)
-	}
-	return e.update(ctx, rel, st)
-}
 
 // textTable makes an answer of text columns.
 func (e *Engine) textTable(names []string, rows [][]string) *Answer {
@@ -165,9 +160,10 @@ func (e *Engine) explain(ctx context.Context, st *catalog.Statement) (*Answer, e
 }
 
 // LookupRow finds the row of a key in a keyed table or a view with a key, as of the newest commit. The key
-// is given as text, a value per key column in the order of the relation's columns. It returns nil
-// columns when there is no such row. Errors: catalog.ErrUnknownRelation, views.ErrNoKey, *KeyError.
-func (e *Engine) LookupRow(relation string, key []string) ([]column.Field, []column.Column, error) {
+// is given as text, a value per key column in the order of the relation's columns; a key column named in nulls is
+// NULL, and its text empty. It returns nil columns when there is no such row. Errors: catalog.ErrUnknownRelation,
+// views.ErrNoKey, *KeyError.
+func (e *Engine) LookupRow(relation string, key []string, nulls ...string) ([]column.Field, []column.Column, error) {
 	e.stats.lookups.Add(1)
 	rel, err := e.Catalog().Lookup(relation)
 	if err != nil {
@@ -180,9 +176,17 @@ func (e *Engine) LookupRow(relation string, key []string) ([]column.Field, []col
 	if len(key) != len(l.Key) {
 		return nil, nil, &KeyError{Relation: rel.Name, Columns: names(l), Given: len(key)}
 	}
+	isNull, err := nullParts(l, rel.Name, key, nulls)
+	if err != nil {
+		return nil, nil, err
+	}
 	cols := make([]column.Column, len(key))
 	for i, k := range l.Key {
 		f := l.Fields[k]
+		if isNull != nil && isNull[i] {
+			cols[i] = column.Nulls(f.Type, 1)
+			continue
+		}
 		raw, err := column.ParseText(f.Type, key[i])
 		if err != nil {
 			return nil, nil, &KeyError{Relation: rel.Name, Columns: names(l), Given: len(key), Cause: fmt.Errorf("column %s: %w", f.Name, err)}
@@ -193,6 +197,28 @@ func (e *Engine) LookupRow(relation string, key []string) ([]column.Field, []col
 	}
 	row, err := l.Find(cols, &e.published)
 	return l.Fields, row, err
+}
+
+// nullParts returns which parts of a key are NULL; nil for none.
+func nullParts(l *views.Lookup, relation string, key, nulls []string) ([]bool, error) {
+	var out []bool
+	for _, name := range nulls {
+		i := slices.IndexFunc(l.Key, func(k int) bool { return catalog.SameName(l.Fields[k].Name, name) })
+		wrong := func(format string, args ...any) error {
+			return &KeyError{Relation: relation, Columns: names(l), Given: len(key), Cause: fmt.Errorf(format, args...)}
+		}
+		if i < 0 {
+			return nil, wrong("null names %q, which is not a column of the key", name)
+		}
+		if key[i] != "" {
+			return nil, wrong("column %s is said to be NULL and has the value %q", name, key[i])
+		}
+		if out == nil {
+			out = make([]bool, len(key))
+		}
+		out[i] = true
+	}
+	return out, nil
 }
 
 func names(l *views.Lookup) []string {

@@ -312,6 +312,15 @@ func (g *Graph) Delete(commit uint64, id uint32, rowids []uint64) (Delta, error)
 	return t.delete(rowids, g.feeds[id])
 }
 
+// Truncate removes all rows of a table in the running commit.
+func (g *Graph) Truncate(commit uint64, id uint32) (Delta, error) {
+	t, err := g.begin(commit, id)
+	if err != nil {
+		return nil, err
+	}
+	return t.truncate(g.feeds[id])
+}
+
 func (g *Graph) begin(commit uint64, id uint32) (*Table, error) {
 	t := g.tables[id]
 	if t == nil {

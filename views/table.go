@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"sync/atomic"
 
@@ -235,6 +236,57 @@ func (t *Table) delete(ids []uint64, wanted bool) (Delta, error) {
 		return nil, err
 	}
 	return Delta{b}, err
+}
+
+// Find returns the rowid of the row whose key has this encoding (rowkey's key form), as of the newest published
+// commit. It is the committer's, between commits.
+func (t *Table) Find(key []byte) (rowid uint64, there bool, err error) {
+	found, raw, err := t.index.ReadBytes(key, newest, func(slot int32, _ bool) { rowid = t.ids.cur[slot] })
+	if err != nil || !found {
+		return 0, false, err
+	}
+	if raw != nil {
+		rowid, _ = binary.Uvarint(raw)
+	}
+	return rowid, true, nil
+}
+
+// newest is a commit that everything is published at.
+var newest = func() *atomic.Uint64 {
+	a := &atomic.Uint64{}
+	a.Store(math.MaxUint64)
+	return a
+}()
+
+// truncate removes all rows, in batches of a chunk.
+func (t *Table) truncate(wanted bool) (Delta, error) {
+	t.settle()
+	var out Delta
+	for _, c := range t.Rows.Snapshot().Chunks {
+		cols, err := c.Columns()
+		if err != nil {
+			return nil, err
+		}
+		var ids []uint64
+		var sel []int32
+		for i := range c.N {
+			if c.Live == nil || column.Bit(c.Live, i) {
+				ids, sel = append(ids, c.RowID(i)), append(sel, int32(i))
+			}
+		}
+		var d Delta
+		if t.index != nil {
+			b := (&zset.Batch{Cols: cols, N: c.N}).Gather(sel)
+			d, err = t.upsert(b.Cols, b.N, column.NewBitmap(b.N, true), wanted)
+		} else {
+			d, err = t.delete(ids, wanted)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, d...)
+	}
+	return out, nil
 }
 
 // errMoved says that a row was rewritten between the index and the directory: look again.

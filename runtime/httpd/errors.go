@@ -118,6 +118,12 @@ func appendProblem(err error) *Problem {
 	if e, ok := errors.AsType[*runtime.UnsupportedError](err); ok {
 		return &Problem{Status: http.StatusBadRequest, Slug: "not-supported", SQLState: "0A000", Hint: e.Hint}
 	}
+	if e, ok := errors.AsType[*runtime.TransactionError](err); ok {
+		return &Problem{Status: http.StatusBadRequest, Slug: "transaction", SQLState: "25000", Hint: e.Hint}
+	}
+	if e, ok := errors.AsType[*runtime.ConflictError](err); ok {
+		return &Problem{Status: http.StatusConflict, Slug: "conflict", SQLState: e.State, Table: e.Table, Hint: e.Hint}
+	}
 	if e, ok := errors.AsType[*runtime.NotNullError](err); ok {
 		return &Problem{Status: http.StatusBadRequest, Slug: "bad-row", SQLState: "23502", Table: e.Table, Column: e.Column, Row: e.Row, Value: "null",
 			Hint: "nothing of the statement was applied"}

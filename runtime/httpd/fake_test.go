@@ -59,7 +59,7 @@ func (f *fakeEngine) Execute(ctx context.Context, sql string) (*runtime.Answer, 
 	return nil, errors.New("no such statement in this test")
 }
 
-func (f *fakeEngine) LookupRow(relation string, key []string) ([]column.Field, []column.Column, error) {
+func (f *fakeEngine) LookupRow(relation string, key []string, nulls ...string) ([]column.Field, []column.Column, error) {
 	return f.lookup(relation, key)
 }
 

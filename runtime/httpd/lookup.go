@@ -19,7 +19,8 @@ var lookupScratches = sync.Pool{New: func() any { return &lookupScratch{answer: 
 
 // lookup answers GET /lookup/{relation}/{key}: an array with the key's row, or an empty one. The path is as
 // it was sent: a key's values are separated by commas before each is unescaped, so that they may hold
-// commas and slashes themselves.
+// commas and slashes themselves. The parameter null names the key's columns, comma-separated, that are NULL; their
+// values in the path are empty.
 func (s *Server) lookup(c *call, escaped string) error {
 	relation, key, found := strings.Cut(escaped, "/")
 	if !found || relation == "" {
@@ -28,10 +29,17 @@ func (s *Server) lookup(c *call, escaped string) error {
 	if strings.IndexByte(key, '/') >= 0 {
 		return badRequest("the key has a slash", "write it as %2F")
 	}
+	var nulls []string
 	if c.r.URL.RawQuery != "" {
-		p := params{rest: c.r.URL.RawQuery}
-		if _, _, _, err := p.next(); err != nil {
-			return err
+		for p := (params{rest: c.r.URL.RawQuery}); ; {
+			_, v, ok, err := p.next("null")
+			if err != nil {
+				return err
+			}
+			if !ok {
+				break
+			}
+			nulls = strings.Split(v, ",")
 		}
 	}
 	relation, err := unescapePath(relation)
@@ -49,7 +57,7 @@ func (s *Server) lookup(c *call, escaped string) error {
 		}
 		parts = append(parts, part)
 	}
-	fields, cols, err := s.engine.LookupRow(relation, parts)
+	fields, cols, err := s.engine.LookupRow(relation, parts, nulls...)
 	clear(parts)
 	scratch.key = parts
 	if err != nil {

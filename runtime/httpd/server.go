@@ -28,7 +28,7 @@ type Writer interface {
 // Reader is what POST /sql and GET /lookup need of an engine.
 type Reader interface {
 	Execute(ctx context.Context, sql string) (*runtime.Answer, error)
-	LookupRow(relation string, key []string) ([]column.Field, []column.Column, error)
+	LookupRow(relation string, key []string, nulls ...string) ([]column.Field, []column.Column, error)
 }
 
 // Producers tells how far a producer has come.

@@ -25,15 +25,15 @@ func (s *Server) sql(c *call) error {
 	if err != nil {
 		return err
 	}
-	spans := catalog.Split(text)
-	if len(spans) == 0 {
+	units := catalog.Units(text)
+	if len(units) == 0 {
 		return &Problem{Status: http.StatusBadRequest, Slug: "bad-sql", SQLState: "42601",
 			Detail: "the body has no statement", Hint: "send SQL text, such as SELECT 1"}
 	}
-	for i, span := range spans {
-		statement := text[span.Start:span.End]
+	for i, unit := range units {
+		statement := text[unit.Start:unit.End]
 		answer, err := s.engine.Execute(c.r.Context(), statement)
-		if err == nil && i == len(spans)-1 {
+		if err == nil && i == len(units)-1 {
 			// The first rows may fail as the statement itself may: the answer begins when they are there.
 			err = s.answer(c, answer, f)
 		} else if err == nil {
@@ -43,7 +43,7 @@ func (s *Server) sql(c *call) error {
 			if c.started {
 				return err
 			}
-			return s.statementError(err, text, i, spans)
+			return s.statementError(err, text, i, units)
 		}
 	}
 	return nil
@@ -158,16 +158,23 @@ func discard(a *runtime.Answer) {
 	}
 }
 
-// statementError completes the error of statement i with its place in the whole text, and says what
-// became of the others.
-func (s *Server) statementError(err error, text string, i int, spans []catalog.Span) error {
+// statementError completes the error of unit i with its place in the whole text, and says what became of the others.
+func (s *Server) statementError(err error, text string, i int, units []catalog.Unit) error {
 	p := s.translate(err)
-	p.locate(text, spans[i].Start)
-	if len(spans) > 1 {
-		p.Statement = i + 1
-		p.Detail = fmt.Sprintf("statement %d of %d: %s", i+1, len(spans), p.Detail)
+	p.locate(text, units[i].Start)
+	last := units[len(units)-1]
+	if total := last.First + last.Statements - 1; total > 1 {
+		p.Statement = units[i].First
+		if e, ok := errors.AsType[*runtime.BlockError](err); ok {
+			p.Statement += e.Statement - 1
+			p.Hint = strings.TrimPrefix(p.Hint+"; nothing of its transaction was applied", "; ")
+		}
+		p.Detail = fmt.Sprintf("statement %d of %d: %s", p.Statement, total, p.Detail)
 		if i > 0 {
 			p.Hint = strings.TrimPrefix(p.Hint+"; the statements before it were carried out", "; ")
+			if units[i].Statements > 1 {
+				p.Hint = strings.Replace(p.Hint, "the statements before it were", "the statements before BEGIN were", 1)
+			}
 		}
 	}
 	return p

@@ -26,6 +26,8 @@ const (
 	Append Kind = 1 // rows of Relation; on a keyed table they replace their keys' rows
 	Delete Kind = 2 // rows of Relation by rowid
 	Define Kind = 3 // a definition: Payload is the catalog's own encoding
+	// Truncate removes all rows of Relation that are there before it. Programs before it refuse the record.
+	Truncate Kind = 4
 )
 
 // Record is one commit. Its number is the log's sequence number.
@@ -205,6 +207,10 @@ func (e *Entry) decode(b []byte) ([]byte, error) {
 		}
 	case Define:
 		e.Payload = payload
+	case Truncate:
+		if len(payload) != 0 {
+			return nil, fmt.Errorf("%d bytes in a truncation", len(payload))
+		}
 	default:
 		err = fmt.Errorf("kind %d", e.Kind)
 	}

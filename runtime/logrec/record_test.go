@@ -22,6 +22,7 @@ func sample(rows int) *Record {
 		{Kind: Append, Relation: 3, Rows: 3, Deleted: []byte{5}, Cols: []column.Column{column.Of(column.T(column.Int64), []int64{1, 2, 3}, nil)}},
 		{Kind: Delete, Relation: 1, RowIDs: []uint64{1, 99}},
 		{Kind: Define, Relation: 4, Payload: []byte(`{"a":1}`)},
+		{Kind: Truncate, Relation: 5, Version: 3},
 	}}
 }
 

@@ -53,7 +53,7 @@ func (o *oracle) exec(q string) error {
 	return nil
 }
 
-// atomic runs statements, all or none.
+// atomic runs statements, all or none; the last may be COMMIT or ROLLBACK, else it commits.
 func (o *oracle) atomic(qs []string) error {
 	if len(qs) == 1 {
 		return o.exec(qs[0])
@@ -68,6 +68,9 @@ func (o *oracle) atomic(qs []string) error {
 			}
 			return err
 		}
+	}
+	if last := qs[len(qs)-1]; last == "COMMIT" || last == "ROLLBACK" {
+		return nil
 	}
 	return o.exec("COMMIT")
 }

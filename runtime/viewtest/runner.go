@@ -147,21 +147,12 @@ func (x *runner) do(op *operation) error {
 		return x.createView(op.View)
 	case op.Drop != "":
 		return x.drop(op.Drop, op.Cascade)
-	case op.Change != nil:
-		rel := x.find(op.Change.Table)
-		if rel == nil {
-			return nil
+	case op.Block != nil:
+		return x.block(op.Block)
+	case op.Change != nil, op.Insert != nil:
+		if q, plain := x.statement(op); q != "" {
+			return x.both(q, plain)
 		}
-		x.touch(rel.name)
-		return x.both(op.Change.sql(rel.table), op.Change.plain(rel.table))
-	case op.Insert != nil:
-		rel := x.find(op.Insert.Table)
-		if rel == nil {
-			return nil
-		}
-		x.touch(rel.name)
-		in := op.Insert
-		return x.both("INSERT INTO "+in.Table+" ("+strings.Join(rel.table.names(in.Cols), ", ")+") VALUES "+tuples(in.Rows), rel.table.insert(in.Cols, in.Rows))
 	case op.Appends != nil:
 		return x.append(op.Appends)
 	case op.Restart:

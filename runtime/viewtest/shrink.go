@@ -102,6 +102,23 @@ func smallerOps(op *operation) (out []operation) {
 			out = append(out, c)
 		}
 	}
+	if op.Block != nil {
+		for i := range op.Block.Steps {
+			c, b := *op, *op.Block
+			b.Steps = without(op.Block.Steps, i)
+			c.Block = &b
+			if len(b.Steps) > 0 {
+				out = append(out, c)
+			}
+			for _, step := range smallerOps(&op.Block.Steps[i]) {
+				c, b := *op, *op.Block
+				b.Steps = append([]operation{}, op.Block.Steps...)
+				b.Steps[i] = step
+				c.Block = &b
+				out = append(out, c)
+			}
+		}
+	}
 	if op.View != nil {
 		for _, b := range smallerBlocks(op.View.Block) {
 			c, v := *op, *op.View
@@ -182,8 +199,11 @@ func without[T any](s []T, i int) []T { return append(append([]T{}, s[:i]...), s
 
 // Script writes operations as SQL, with comments for what is not.
 func Script(ops []operation) string {
+	return script(ops, map[string]*table{})
+}
+
+func script(ops []operation, tables map[string]*table) string {
 	var b strings.Builder
-	tables := map[string]*table{}
 	for _, op := range ops {
 		switch {
 		case op.Table != nil:
@@ -197,6 +217,12 @@ func Script(ops []operation) string {
 			fmt.Fprintf(&b, "%s;\n", op.Change.sql(tables[op.Change.Table]))
 		case op.Insert != nil:
 			fmt.Fprintf(&b, "INSERT INTO %s %v VALUES %s;\n", op.Insert.Table, op.Insert.Cols, tuples(op.Insert.Rows))
+		case op.Block != nil:
+			end := "COMMIT"
+			if op.Block.Rollback {
+				end = "ROLLBACK"
+			}
+			fmt.Fprintf(&b, "BEGIN;\n%s%s;\n", script(op.Block.Steps, tables), end)
 		case op.Restart:
 			b.WriteString("-- restart\n")
 		case op.Save:

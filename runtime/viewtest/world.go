@@ -27,7 +27,8 @@ type operation struct {
 	View    *view  // CREATE MATERIALIZED VIEW
 	Drop    string // DROP
 	Cascade bool
-	Change  *change  // UPDATE, DELETE or INSERT ... SELECT
+	Change  *change // UPDATE, DELETE, TRUNCATE or INSERT ... SELECT
+	Block   *transaction
 	Insert  *insert  // INSERT ... VALUES
 	Appends []insert // sent at once, each to a bag or to a keyed table of its own
 	Crash   *crash   // while the appends are on their way
@@ -45,10 +46,10 @@ type insert struct {
 	Repeat, Gap bool
 }
 
-// change is an UPDATE, DELETE or INSERT ... SELECT of a table's own rows.
+// change is an UPDATE, DELETE, TRUNCATE or INSERT ... SELECT of a table's own rows.
 type change struct {
 	Table string
-	Kind  string         // UPDATE, DELETE, INSERT
+	Kind  string         // UPDATE, DELETE, TRUNCATE, INSERT
 	Set   map[int]string // column to expression
 	Where string         // with the word, or empty
 }
@@ -58,6 +59,8 @@ func (c *change) sql(t *table) string {
 	switch c.Kind {
 	case "DELETE":
 		return "DELETE FROM " + c.Table + c.Where
+	case "TRUNCATE":
+		return "TRUNCATE " + c.Table
 	case "INSERT":
 		return "INSERT INTO " + c.Table + " SELECT * FROM " + c.Table + c.Where
 	}
@@ -80,8 +83,14 @@ func (c *change) plain(t *table) []string {
 	for i, e := range c.Set {
 		shown[i] = "CAST((" + e + ") AS " + t.Cols[i].Type.String() + ") AS " + shown[i]
 	}
-	return []string{"CREATE OR REPLACE TEMP TABLE updated AS SELECT " + strings.Join(shown, ", ") + " FROM " + c.Table + c.Where,
+	qs := []string{"CREATE OR REPLACE TEMP TABLE updated AS SELECT " + strings.Join(shown, ", ") + " FROM " + c.Table + c.Where,
 		"DELETE FROM " + c.Table + c.Where, "INSERT INTO " + c.Table + " SELECT * FROM updated"}
+	for _, k := range t.Key {
+		if _, ok := c.Set[k]; ok {
+			return append(qs, t.unique())
+		}
+	}
+	return qs
 }
 
 // crash is the loss of everything that was not synced, or of a part of it.
@@ -123,8 +132,10 @@ func (w *world) next() operation {
 	case n < 66:
 		t := pick(w.r, tables).table
 		return operation{Insert: w.insert(t)}
-	case n < 84:
+	case n < 79:
 		return w.change(pick(w.r, tables))
+	case n < 84:
+		return w.transaction()
 	case n < 86:
 		return w.drop()
 	case n < 90:
@@ -230,13 +241,15 @@ func (w *world) change(rel *relation) operation {
 	switch n := w.r.IntN(10); {
 	case n < 3 || n == 9 && t.Key == nil && w.x.size(t.Name) > 600:
 		c.Kind = "DELETE"
-		if where == "" && w.r.IntN(4) > 0 {
+		if w.r.IntN(12) == 0 {
+			c.Kind, c.Where = "TRUNCATE", ""
+		} else if where == "" && w.r.IntN(4) > 0 {
 			c.Where = " WHERE " + g.any(column.T(column.Bool), 2).sql
 		}
 	case n < 9 || t.Key != nil:
 		c.Kind, c.Set = "UPDATE", map[int]string{}
 		for i, col := range t.Cols {
-			if contains(t.Key, i) || w.r.IntN(3) > 0 {
+			if contains(t.Key, i) && w.r.IntN(3) > 0 || w.r.IntN(3) > 0 {
 				continue
 			}
 			c.Set[i] = g.any(col.Type, 2).sql

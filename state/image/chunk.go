@@ -98,8 +98,8 @@ func (c *Chunk) rowids() ([]uint64, error) {
 	return d.ids, nil
 }
 
-// index returns the place of a rowid in the chunk, or -1.
-func (c *Chunk) index(rowid uint64) (int, error) {
+// Index returns the place of a rowid in the chunk, dead rows counted, or -1.
+func (c *Chunk) Index(rowid uint64) (int, error) {
 	if rowid < c.Base {
 		return -1, nil
 	}
@@ -199,7 +199,7 @@ func (d *Directory) Find(rowid uint64) (*Chunk, int, error) {
 		}
 		c = d.sealed[k]
 	}
-	i, err := c.index(rowid)
+	i, err := c.Index(rowid)
 	if i < 0 || err != nil {
 		return nil, 0, err
 	}

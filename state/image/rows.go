@@ -175,7 +175,7 @@ func (r *Rows) find(rowid uint64) (*place, int, error) {
 	} else {
 		r.tailChunk()
 	}
-	i, err := p.chunk.index(rowid)
+	i, err := p.chunk.Index(rowid)
 	if i < 0 || err != nil {
 		return nil, 0, err
 	}

@@ -25,19 +25,9 @@ func (p *parser) createView() error {
 	if err := p.name(); err != nil {
 		return err
 	}
-	if p.accept("(") {
-		for {
-			c, err := p.identifier("the name of a column")
-			if err != nil {
-				return err
-			}
-			p.stmt.Columns = append(p.stmt.Columns, c)
-			if p.accept(")") {
-				break
-			}
-			if !p.accept(",") {
-				return p.expected("a comma or a parenthesis")
-			}
+	if p.at("(") {
+		if err := p.columns(); err != nil {
+			return err
 		}
 	}
 	if !p.accept("AS") {
@@ -50,21 +40,67 @@ func (p *parser) createView() error {
 	return nil
 }
 
-// createTable reads the name; the columns are DuckDB's to read.
+// createTable reads the name; the columns are DuckDB's to read. CREATE TABLE AS is ours.
 func (p *parser) createTable() error {
 	p.stmt.Kind = CreateTable
 	p.stmt.IfNotExists = p.accept("IF", "NOT", "EXISTS")
 	if err := p.name(); err != nil {
 		return err
 	}
-	switch {
-	case p.at("AS"):
-		p.stmt = Statement{Span: p.stmt.Span, Text: p.stmt.Text}
-		return p.unsupported("create the table with its columns, then INSERT INTO it the SELECT; or create a materialized view")
-	case !p.at("("):
-		return p.expected("a list of columns")
+	if p.at("(") {
+		start := p.pos
+		for depth := 0; p.pos < len(p.toks); p.pos++ {
+			if depth += nesting(p.peek()); depth == 0 {
+				break
+			}
+		}
+		p.pos++
+		as := p.at("AS")
+		p.pos = start
+		if !as {
+			return nil
+		}
+		if err := p.columns(); err != nil {
+			return err
+		}
 	}
+	if !p.accept("AS") {
+		return p.expected("a list of columns, or AS with a SELECT")
+	}
+	p.stmt.Kind = CreateAs
+	end := len(p.toks)
+	word := func(back int, w string) bool { return end-back > p.pos && p.toks[end-back].Is(p.sql, w) }
+	switch {
+	case word(1, "DATA") && word(2, "NO") && word(3, "WITH"):
+		p.stmt.NoData, end = true, end-3
+	case word(1, "DATA") && word(2, "WITH"):
+		end -= 2
+	}
+	if p.pos >= end {
+		return p.expected("a SELECT")
+	}
+	p.stmt.Select, p.stmt.SelectAt = p.rest(end)
 	return nil
+}
+
+// columns reads a list of names in parentheses.
+func (p *parser) columns() error {
+	if !p.accept("(") {
+		return p.expected("a parenthesis")
+	}
+	for {
+		c, err := p.identifier("the name of a column")
+		if err != nil {
+			return err
+		}
+		p.stmt.Columns = append(p.stmt.Columns, c)
+		if p.accept(")") {
+			return nil
+		}
+		if !p.accept(",") {
+			return p.expected("a comma or a parenthesis")
+		}
+	}
 }
 
 func (p *parser) explain() error {

@@ -7,9 +7,8 @@ import "strings"
 func upper(s string) string { return strings.ToUpper(s) }
 
 func (p *parser) insert() error {
-	if p.accept("OR", "REPLACE") || p.accept("OR", "IGNORE") {
-		return p.unsupported("INSERT INTO a table with a primary key replaces the rows of the same key")
-	}
+	p.stmt.OrReplace = p.accept("OR", "REPLACE")
+	p.stmt.OrIgnore = !p.stmt.OrReplace && p.accept("OR", "IGNORE")
 	if !p.accept("INTO") {
 		return p.expected("INTO")
 	}
@@ -18,16 +17,41 @@ func (p *parser) insert() error {
 		return err
 	}
 	if i := p.find("RETURNING"); i >= 0 {
-		return syntaxError(p.sql, p.toks[i].Start, "", "RETURNING is not supported")
+		return p.returning(i)
 	}
-	if i := max(p.find("ON", "CONFLICT", "("), p.find("ON", "CONFLICT", "DO")); i >= 0 {
-		return syntaxError(p.sql, p.toks[i].Start, "INSERT INTO a table with a primary key replaces the rows of the same key", "ON CONFLICT is not supported")
+	end := len(p.toks)
+	if i := p.find("ON", "CONFLICT"); i >= 0 && p.ignores(i) {
+		p.stmt.OrIgnore, end = true, i
+	} else if i := max(p.find("ON", "CONFLICT", "("), p.find("ON", "CONFLICT", "DO")); i >= 0 {
+		return syntaxError(p.sql, p.toks[i].Start, "write ON CONFLICT DO NOTHING, or leave it out: INSERT INTO a table with a primary key replaces the rows of the same key", "this ON CONFLICT is not supported")
 	}
-	if p.pos >= len(p.toks) {
+	if p.pos >= end {
 		return p.expected("VALUES or a SELECT")
 	}
-	p.stmt.Tail, p.stmt.TailAt = p.rest(len(p.toks))
+	p.stmt.Tail, p.stmt.TailAt = p.rest(end)
 	return nil
+}
+
+// ignores reports whether ON CONFLICT at token i is DO NOTHING to the end, for all keys.
+func (p *parser) ignores(i int) bool {
+	start := p.pos
+	defer func() { p.pos = start }()
+	p.pos = i + 2
+	return p.accept("DO", "NOTHING") && p.pos == len(p.toks)
+}
+
+// returning refuses RETURNING at token i.
+func (p *parser) returning(i int) error {
+	return syntaxError(p.sql, p.toks[i].Start, "leave it out and SELECT the rows afterwards: the answer has their count and the commit", "RETURNING is not supported")
+}
+
+// transaction reads what may follow BEGIN, COMMIT and ROLLBACK.
+func (p *parser) transaction(kind StatementKind) error {
+	p.stmt.Kind = kind
+	if !p.accept("TRANSACTION") {
+		p.accept("WORK")
+	}
+	return p.end()
 }
 
 // find returns the first token from here on, outside all parentheses, that begins the words, or -1.
@@ -73,8 +97,23 @@ func (p *parser) delete() error {
 	if err := p.alias(); err != nil {
 		return err
 	}
-	if p.at("USING") {
-		return p.fail("write WHERE key IN (SELECT ...)", "DELETE with USING is not supported")
+	return p.from("USING")
+}
+
+// from reads "USING relations" or "FROM relations" up to WHERE, when it is there, and the rest.
+func (p *parser) from(word string) error {
+	if p.accept(word) {
+		end := p.find("WHERE")
+		if end < 0 {
+			if end = p.find("RETURNING"); end < 0 {
+				end = len(p.toks)
+			}
+		}
+		if end <= p.pos {
+			return p.expected("a relation")
+		}
+		p.stmt.From, p.stmt.FromAt = p.rest(end)
+		p.pos = end
 	}
 	return p.where()
 }
@@ -82,7 +121,7 @@ func (p *parser) delete() error {
 // where reads "WHERE condition", or nothing, to the end.
 func (p *parser) where() error {
 	if i := p.find("RETURNING"); i >= 0 {
-		return syntaxError(p.sql, p.toks[i].Start, "", "RETURNING is not supported")
+		return p.returning(i)
 	}
 	if p.pos >= len(p.toks) {
 		return nil
@@ -116,10 +155,7 @@ func (p *parser) update() error {
 			break
 		}
 	}
-	if p.at("FROM") {
-		return p.fail("use a scalar subquery in SET, or WHERE key IN (SELECT ...)", "UPDATE with FROM is not supported")
-	}
-	return p.where()
+	return p.from("FROM")
 }
 
 // assignment reads "column = expression", the expression up to a comma, WHERE, FROM or RETURNING

@@ -16,7 +16,12 @@ const (
 	ExplainView StatementKind = "EXPLAIN MATERIALIZED VIEW"
 	CreateTable StatementKind = "CREATE TABLE"
 	Drop        StatementKind = "DROP"
+	CreateAs    StatementKind = "CREATE TABLE AS"
 	Insert      StatementKind = "INSERT"
+	Truncate    StatementKind = "TRUNCATE"
+	Begin       StatementKind = "BEGIN"
+	Commit      StatementKind = "COMMIT"
+	Rollback    StatementKind = "ROLLBACK"
 	Delete      StatementKind = "DELETE"
 	Update      StatementKind = "UPDATE"
 	Checkpoint  StatementKind = "CHECKPOINT"
@@ -40,21 +45,25 @@ type Statement struct {
 	NameAt int
 	Alias  string // DELETE, UPDATE; empty when there is none
 
-	OrReplace   bool // CREATE
+	OrReplace   bool // CREATE, INSERT
+	OrIgnore    bool // INSERT OR IGNORE, ON CONFLICT DO NOTHING
 	IfNotExists bool // CREATE
 	IfExists    bool // DROP
 	Cascade     bool // DROP
 	DropKind    Kind // DROP; View for DROP VIEW and DROP MATERIALIZED VIEW
 
-	Columns  []string // CREATE MATERIALIZED VIEW v (a, b); nil when there are none
-	Select   string   // CREATE MATERIALIZED VIEW: the SELECT, to be given to DuckDB untouched
+	Columns  []string // CREATE MATERIALIZED VIEW v (a, b), CREATE TABLE t (a, b) AS; nil when there are none
+	Select   string   // CREATE ... AS: the SELECT, to be given to DuckDB untouched
 	SelectAt int
+	NoData   bool // CREATE TABLE ... AS ... WITH NO DATA
 
 	Tail   string // INSERT: what follows the name, such as "(a, b) VALUES (1, 2)"
 	TailAt int
 
 	Set     []Assignment // UPDATE
-	Where   string       // DELETE, UPDATE: the condition, empty for all rows
+	From    string       // DELETE ... USING, UPDATE ... FROM: the other relations, or empty
+	FromAt  int
+	Where   string // DELETE, UPDATE: the condition, empty for all rows
 	WhereAt int
 
 	Words string // Unsupported: its first words, in upper case
@@ -67,6 +76,42 @@ type Assignment struct {
 	ColumnAt int
 	Expr     string // as it stands, DEFAULT included
 	ExprAt   int
+}
+
+// Unit is what is run as one: a statement, or those from BEGIN to COMMIT or ROLLBACK.
+type Unit struct {
+	Span
+	First, Statements int // the number of its first statement in the text, from 1, and how many it has
+}
+
+// Units is Split with each transaction as one piece. One that is not ended reaches to the end of the text.
+func Units(sql string) []Unit {
+	var out []Unit
+	spans := Split(sql)
+	for i := 0; i < len(spans); i++ {
+		u := Unit{Span: spans[i], First: i + 1, Statements: 1}
+		if begins(sql[u.Start:u.End], "BEGIN", "START") {
+			for i+1 < len(spans) {
+				i++
+				u.End, u.Statements = spans[i].End, u.Statements+1
+				if begins(sql[spans[i].Start:spans[i].End], "COMMIT", "END", "ROLLBACK", "ABORT") {
+					break
+				}
+			}
+		}
+		out = append(out, u)
+	}
+	return out
+}
+
+func begins(sql string, words ...string) bool {
+	toks := token.Scan(sql)
+	for _, w := range words {
+		if toks[0].Is(sql, w) {
+			return true
+		}
+	}
+	return false
 }
 
 // Split cuts a text into its statements. Semicolons in strings, quoted names and comments do not
@@ -163,7 +208,7 @@ func (p *parser) statement() error {
 		return p.delete()
 	case p.accept("TRUNCATE"):
 		p.accept("TABLE")
-		p.stmt.Kind = Delete
+		p.stmt.Kind = Truncate
 		return p.last(p.name())
 	case p.accept("UPDATE"):
 		return p.update()
@@ -171,6 +216,12 @@ func (p *parser) statement() error {
 		return p.with()
 	case p.accept("DESCRIBE"), p.accept("DESC"), p.accept("SHOW"):
 		return p.describe()
+	case p.accept("BEGIN"), p.accept("START", "TRANSACTION"):
+		return p.transaction(Begin)
+	case p.accept("COMMIT"), p.accept("END"):
+		return p.transaction(Commit)
+	case p.accept("ROLLBACK"), p.accept("ABORT"):
+		return p.transaction(Rollback)
 	case p.accept("CHECKPOINT"):
 		p.stmt.Kind = Checkpoint
 		return p.end()

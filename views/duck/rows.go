@@ -188,6 +188,20 @@ func (r *Rows) ReadAll() ([]column.Column, int, error) {
 	return cols, n, err
 }
 
+// Drain runs the query to its end and drops the rows.
+func (r *Rows) Drain() error {
+	for {
+		chunk, _, err := r.fetch()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		m.DestroyDataChunk(&chunk)
+	}
+}
+
 func (r *Rows) empty() []column.Column {
 	cols := make([]column.Column, len(r.fields))
 	for i, f := range r.fields {
