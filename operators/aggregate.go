@@ -59,7 +59,6 @@ type AggregateCall struct {
 type Aggregate struct {
 	c        AggregateConfig
 	sets     [2]*programs // the first prepares
-	pipe     *pipe        // running beside the commit, or nil
 	fallible bool         // an input row can fail
 
 	table  *state.Table
@@ -72,8 +71,9 @@ type Aggregate struct {
 	types  []column.Type
 	outT   []column.Type
 	commit uint64
-	born   bool   // the running commit creates the operator
-	need   []bool // columns of the output that are read; nil for all
+	born   bool               // the running commit creates the operator
+	need   []bool             // columns of the output that are read; nil for all
+	groups [][]*column.Column // of touched slots, in parts; nothing where identities keep them
 
 	slots []int32 // scratch
 	keys  *rowkey.Encoder
@@ -228,6 +228,7 @@ func (a *Aggregate) reads(i int) bool { return a.need == nil || a.need[i] }
 // Begin starts commit. born says that this commit creates the operator.
 func (a *Aggregate) Begin(commit uint64, born bool) error {
 	a.commit, a.born = commit, born
+	a.groups = make([][]*column.Column, len(a.types))
 	a.noteEvicted()
 	a.table.Begin(commit)
 	for _, t := range a.traces {
@@ -263,7 +264,6 @@ func (a *Aggregate) Publish() {
 
 // Void undoes the running commit.
 func (a *Aggregate) Void() {
-	_ = a.join() // what it says has been said, or the commit would not be void
 	a.table.Void()
 	for _, t := range a.traces {
 		t.Void()

@@ -9,64 +9,60 @@ import (
 	"tidemill/state/rowkey"
 )
 
-// pipeRows is how many rows of a slice make it worth while to hand it to another goroutine: some fifty times
-// what that costs.
+// pipeRows is how many rows of a delta make it worth while to prepare them on another goroutine: some fifty
+// times what that costs.
 const pipeRows = 512
 
 // Add takes a batch of the commit's delta. It does not keep b beyond Finish.
-//
-// A slice is prepared (its expressions, its keys) while the one before is absorbed (its groups found and
-// changed) by a goroutine of the commit's, so that one operator uses two cores. Slices are absorbed in
-// the order in which they came: the result is the same as without.
 func (a *Aggregate) Add(b *zset.Batch, rejects *Rejects) error {
+	return a.slices(b, rejects, a.absorb)
+}
+
+// Feed takes the commit's delta, of about so many rows, from each, which calls add with one batch after the
+// other: Add for all of them.
+//
+// When it is worth while, each and what prepares a slice (its expressions, its keys) run on a goroutine of
+// their own while this one absorbs the slice before (its groups are found and changed), so that one operator uses
+// two cores. It is this one that absorbs because Finish goes over the same groups next, and finds them in its
+// core's cache. Slices are absorbed in the order in which they came: the result is the same as without.
+func (a *Aggregate) Feed(rows int, rejects *Rejects, each func(add func(*zset.Batch) error) error) error {
+	if !a.c.Parallel || rows < pipeRows {
+		return each(func(b *zset.Batch) error { return a.Add(b, rejects) })
+	}
+	slices := make(chan *prepared) // without a buffer: when one is taken the one before is done, and its programs are free
+	failed := make(chan error, 1)
+	go func() {
+		err := each(func(b *zset.Batch) error {
+			return a.slices(b, rejects, func(p *prepared) error { slices <- p; return nil })
+		})
+		close(slices)
+		failed <- err
+	}()
+	var err error
+	for p := range slices {
+		if err == nil {
+			err = a.absorb(p)
+		}
+	}
+	if ferr := <-failed; ferr != nil {
+		return ferr
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", a.c.Name, err)
+	}
+	return nil
+}
+
+// slices prepares b in slices and passes each on.
+func (a *Aggregate) slices(b *zset.Batch, rejects *Rejects, pass func(*prepared) error) error {
 	for lo := 0; lo < b.N; lo += stepRows {
 		p, err := a.prepare(b.Slice(lo, min(lo+stepRows, b.N)), rejects)
 		if err == nil && p != nil {
-			err = a.hand(p)
+			err = pass(p)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", a.c.Name, err)
 		}
-	}
-	return nil
-}
-
-// pipe is the goroutine that absorbs.
-type pipe struct {
-	in   chan *prepared
-	done chan error // the first error, when in is closed and empty
-}
-
-func (a *Aggregate) hand(p *prepared) error {
-	if a.pipe == nil {
-		if !a.c.Parallel || p.n < pipeRows {
-			return a.absorb(p)
-		}
-		a.pipe = &pipe{make(chan *prepared), make(chan error, 1)}
-		go func(p *pipe) {
-			var err error
-			for s := range p.in {
-				if err == nil {
-					err = a.absorb(s)
-				}
-			}
-			p.done <- err
-		}(a.pipe)
-	}
-	a.pipe.in <- p // without a buffer: when it is taken, the slice before is done, and its programs are free
-	return nil
-}
-
-// join waits until everything that was handed over is absorbed.
-func (a *Aggregate) join() error {
-	if a.pipe == nil {
-		return nil
-	}
-	close(a.pipe.in)
-	err := <-a.pipe.done
-	a.pipe = nil
-	if err != nil {
-		return fmt.Errorf("%s: %w", a.c.Name, err)
 	}
 	return nil
 }
@@ -218,7 +214,7 @@ func (a *Aggregate) absorb(p *prepared) error {
 	if err := a.find(p); err != nil {
 		return err
 	}
-	a.table.Touch(a.slots)
+	a.note(p, a.table.Touch(a.slots))
 	if err := a.cells.rows.Add(a.slots, nil, p.w); err != nil {
 		return err
 	}
@@ -245,6 +241,21 @@ func (a *Aggregate) absorb(p *prepared) error {
 		return a.cells.identity.AddRows(a.slots, p.groups, p.w)
 	}
 	return nil
+}
+
+// note remembers the group columns of the groups that the commit touches for the first time, from the rows that do:
+// the keys have them too, but each lies in a cache line of its own.
+func (a *Aggregate) note(p *prepared, first []int32) {
+	if a.cells.identity != nil || len(first) == 0 {
+		return // what shows may not be any row's
+	}
+	for i := range p.groups {
+		part := column.Absent(a.types[i], len(first))
+		if a.reads(i) {
+			part = p.groups[i].Gather(first)
+		}
+		a.groups[i] = append(a.groups[i], &part)
+	}
 }
 
 // find sets a.slots to the slots of the rows' groups.

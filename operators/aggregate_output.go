@@ -1,7 +1,6 @@
 package operators
 
 import (
-	"bytes"
 	"fmt"
 
 	"tidemill/operators/expr"
@@ -14,19 +13,11 @@ import (
 // whose row changed, the old row retracted and the new one inserted. Groups whose output cannot be
 // represented go to rejects.
 func (a *Aggregate) Finish(wanted bool, rejects *Rejects) (*zset.Batch, error) {
-	if err := a.join(); err != nil {
-		return nil, err
-	}
 	touched := a.table.Touched()
 	if len(touched) == 0 || !wanted && !a.outputFallible() {
 		return nil, nil
 	}
-	keys := a.startKeys(touched, wanted)
 	old, now := a.version(touched, true), a.version(touched, false)
-	groups, err := keys()
-	if err != nil {
-		return nil, err
-	}
 	for _, v := range []*version{old, now} {
 		if err := a.reject(v, rejects); err != nil {
 			return nil, err
@@ -36,31 +27,7 @@ func (a *Aggregate) Finish(wanted bool, rejects *Rejects) (*zset.Batch, error) {
 		return nil, nil
 	}
 	dropUnchanged(old, now, a.cells.identity != nil)
-	return a.delta(groups, old, now)
-}
-
-// startKeys decodes the group columns of touched slots, beside the caller when they are many. The result is to be
-// called once.
-func (a *Aggregate) startKeys(touched []int32, wanted bool) func() ([]column.Column, error) {
-	if !wanted || a.cells.identity != nil {
-		return func() ([]column.Column, error) { return nil, nil }
-	}
-	if !a.c.Parallel || len(touched) < pipeRows {
-		return func() ([]column.Column, error) { return a.readKeyColumns(touched) }
-	}
-	type result struct {
-		cols []column.Column
-		err  error
-	}
-	done := make(chan result, 1)
-	go func() {
-		cols, err := a.readKeyColumns(touched)
-		done <- result{cols, err}
-	}()
-	return func() ([]column.Column, error) {
-		r := <-done
-		return r.cols, r.err
-	}
+	return a.delta(old, now)
 }
 
 // version is what touched groups show before or after the commit.
@@ -134,41 +101,45 @@ func dropUnchanged(old, now *version, hidden bool) {
 	if hidden {
 		return
 	}
-	var keepOld, keepNow []int32
-	i, k := 0, 0
-	for i < len(old.keep) && k < len(now.keep) {
+	// Pairs of rows of the same group, and whether they differ.
+	var pairs [2][]int32
+	for i, k := 0, 0; i < len(old.keep) && k < len(now.keep); {
 		o, n := old.keep[i], now.keep[k]
-		switch {
-		case old.at[o] < now.at[n]:
-			keepOld = append(keepOld, o)
+		d := old.at[o] - now.at[n]
+		if d == 0 {
+			pairs[0], pairs[1] = append(pairs[0], o), append(pairs[1], n)
+		}
+		if d <= 0 {
 			i++
-		case old.at[o] > now.at[n]:
-			keepNow = append(keepNow, n)
+		}
+		if d >= 0 {
 			k++
-		default:
-			if !sameRow(old.aggs, now.aggs, int(o), int(n)) {
-				keepOld, keepNow = append(keepOld, o), append(keepNow, n)
+		}
+	}
+	differ := make([]bool, len(pairs[0]))
+	for c := range old.aggs {
+		column.Differ(&old.aggs[c], &now.aggs[c], pairs[0], pairs[1], differ)
+	}
+	old.keep = without(old.keep, pairs[0], differ)
+	now.keep = without(now.keep, pairs[1], differ)
+}
+
+// without returns rows less those of some that do not differ; both are sorted.
+func without(rows, some []int32, differ []bool) []int32 {
+	out, k := rows[:0], 0
+	for _, r := range rows {
+		if k < len(some) && some[k] == r {
+			if k++; !differ[k-1] {
+				continue
 			}
-			i, k = i+1, k+1
 		}
+		out = append(out, r)
 	}
-	old.keep, now.keep = append(keepOld, old.keep[i:]...), append(keepNow, now.keep[k:]...)
+	return out
 }
 
-func sameRow(a, b []column.Column, i, k int) bool {
-	for c := range a {
-		if a[c].IsAbsent() || b[c].IsAbsent() {
-			continue
-		}
-		if a[c].IsNull(i) != b[c].IsNull(k) || !bytes.Equal(a[c].Raw(i), b[c].Raw(k)) {
-			return false
-		}
-	}
-	return true
-}
-
-// delta returns the rows that old and now keep, the old ones first. groups are the columns of all touched groups.
-func (a *Aggregate) delta(groups []column.Column, old, now *version) (*zset.Batch, error) {
+// delta returns the rows that old and now keep, the old ones first.
+func (a *Aggregate) delta(old, now *version) (*zset.Batch, error) {
 	n := len(old.keep) + len(now.keep)
 	if n == 0 {
 		return nil, nil
@@ -190,8 +161,9 @@ func (a *Aggregate) delta(groups []column.Column, old, now *version) (*zset.Batc
 				at = append(at, v.at[r])
 			}
 		}
-		for c := range groups {
-			out.Cols = append(out.Cols, groups[c].Gather(at))
+		for c, parts := range a.groups {
+			all := column.Concat(a.types[c], parts...)
+			out.Cols = append(out.Cols, all.Gather(at))
 		}
 	}
 	if err != nil {
@@ -289,28 +261,6 @@ func (a *Aggregate) groupColumns(cells *aggCells, slots []int32, prev bool) ([]c
 		return cells.identity.Columns(slots, prev)
 	}
 	return a.keyColumns(slots)
-}
-
-// readKeyColumns is keyColumns, without columns that nobody reads.
-func (a *Aggregate) readKeyColumns(slots []int32) ([]column.Column, error) {
-	any := false
-	for i := range a.types {
-		any = any || a.reads(i)
-	}
-	if !any {
-		out := make([]column.Column, len(a.types))
-		for i, t := range a.types {
-			out[i] = column.Absent(t, len(slots))
-		}
-		return out, nil
-	}
-	out, err := a.keyColumns(slots)
-	for i := range out {
-		if !a.reads(i) {
-			out[i] = column.Absent(a.types[i], len(slots))
-		}
-	}
-	return out, err
 }
 
 // keyColumns decodes the keys of slots of the live table.

@@ -82,7 +82,7 @@ func (e *Engine) commitAppends(first *appendRequest) {
 		}
 		commit, err = e.commit(rec)
 	}
-	e.rhythm.end(len(taken), len(e.requests), e.opts.Now().Sub(start))
+	e.rhythm.end(len(taken), len(e.requests), e.opts.Now().Sub(start), e.idle)
 	for _, r := range taken {
 		r.done <- appendDone{AppendResult{Commit: commit, Accepted: r.N}, err}
 	}
@@ -163,10 +163,12 @@ func (e *Engine) commit(rec *logrec.Record) (uint64, error) {
 	synced := e.sync()
 	start := e.opts.Now()
 	err := e.apply(n, rec)
-	e.stats.step(e.opts.Now().Sub(start))
+	stepped := e.opts.Now()
+	e.stats.step(stepped.Sub(start))
 	if serr := <-synced; serr != nil {
 		err = serr
 	}
+	e.idle = e.opts.Now().Sub(stepped)
 	if err != nil {
 		err = e.fail(err)
 		e.void()

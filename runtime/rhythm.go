@@ -7,11 +7,14 @@ import "time"
 // each commit, with its fsync, carries half of them.
 //
 // After a commit it expects back those that it acknowledged, beside those that waited. The next commit waits
-// for as many, a third of a commit's time at the most. A producer alone is never waited for, and a
-// producer that stays away is missed once: the next commit expects only those that came.
+// for as many, a third of a commit's time at the most, and no longer than the committer had nothing to do but wait for
+// the disk: where operators have as much to do as the disk, two groups are right, as one's rows are read while
+// the other's are evaluated. A producer alone is never waited for, and a producer that stays away is missed
+// once: the next commit expects only those that came.
 type rhythm struct {
 	expected int
 	took     time.Duration // the last commit
+	idle     time.Duration // of which it only waited for the disk
 	timer    *time.Timer   // running in a commit that waits
 }
 
@@ -36,7 +39,7 @@ func (r *rhythm) next(requests <-chan request, taken int) request {
 		return nil
 	}
 	if r.timer == nil {
-		r.timer = time.NewTimer(min(r.took/waitShare, maxWait))
+		r.timer = time.NewTimer(min(r.took/waitShare, r.idle, maxWait))
 	}
 	select {
 	case q := <-requests:
@@ -47,7 +50,8 @@ func (r *rhythm) next(requests <-chan request, taken int) request {
 	}
 }
 
-// end says what a commit was: how many appends it took, how many wait behind it, and its time.
-func (r *rhythm) end(taken, waiting int, took time.Duration) {
-	r.expected, r.took = taken+waiting, took
+// end says what a commit was: how many appends it took, how many wait behind it, its time, and how much of that went to
+// waiting for the disk alone.
+func (r *rhythm) end(taken, waiting int, took, idle time.Duration) {
+	r.expected, r.took, r.idle = taken+waiting, took, idle
 }

@@ -100,6 +100,7 @@ type Table struct {
 	// The committer's own.
 	commit   uint64 // in the making, 0 when none
 	touched  []int32
+	first    []int32 // what Touch returns
 	born     []int32 // created in this commit
 	free     []int32
 	freed    []int32 // waiting for ReleaseFreed
@@ -171,25 +172,30 @@ func (t *Table) slices(slots []int32, fn func(part []int32)) {
 }
 
 // Touch tells the table that the commit is going to change the slots, which may repeat. Each is
-// saved and remembered at its first touch in the commit.
-func (t *Table) Touch(slots []int32) {
+// saved and remembered at its first touch in the commit. It returns the places in slots of those first touches,
+// in the table's memory: valid until the next call.
+func (t *Table) Touch(slots []int32) (first []int32) {
+	t.first = t.first[:0]
+	at := int32(0)
 	t.slices(slots, func(part []int32) {
-		first := len(t.touched)
-		for _, s := range part {
+		saved := len(t.touched)
+		for i, s := range part {
 			m := t.meta[s]
 			if m>>commitShift == t.commit {
 				continue
 			}
 			t.meta[s] = t.commit<<commitShift | m&(flagDirty|flagInFlight|flagStored|flagEmpty) |
 				m&flagEmpty<<1 | flagRecent
-			t.touched = append(t.touched, s)
+			t.touched, t.first = append(t.touched, s), append(t.first, at+int32(i))
 		}
-		if fresh := t.touched[first:]; len(fresh) > 0 {
+		at += int32(len(part))
+		if fresh := t.touched[saved:]; len(fresh) > 0 {
 			for _, c := range t.cells {
 				c.Save(fresh)
 			}
 		}
 	})
+	return t.first
 }
 
 // Touched returns the slots touched in the commit, each once, in the order of their first touch. It

@@ -33,7 +33,8 @@ func (s *step) run(v *View) error {
 		if err := st.op.Begin(s.commit, s.born == v); err != nil {
 			return err
 		}
-		if err := st.input.each(s, func(b *zset.Batch) error { return st.op.Add(b, v.bad) }); err != nil {
+		each := func(add func(*zset.Batch) error) error { return st.input.each(s, add) }
+		if err := st.op.Feed(st.input.rows(s), v.bad, each); err != nil {
 			return err
 		}
 		var err error
@@ -82,16 +83,19 @@ func (n *scan) each(s *step, fn func(*zset.Batch) error) error {
 	if s.born != nil {
 		return s.g.contents(n.relation, pick)
 	}
-	delta := s.tables[n.relation]
-	if v := s.g.views[n.relation]; v != nil {
-		delta = v.delta
-	}
-	for _, b := range delta {
+	for _, b := range n.delta(s) {
 		if err := pick(b); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (n *scan) delta(s *step) Delta {
+	if v := s.g.views[n.relation]; v != nil {
+		return v.delta
+	}
+	return s.tables[n.relation]
 }
 
 func (n *scan) pick(b *zset.Batch) *zset.Batch {
@@ -128,10 +132,10 @@ func (n *union) each(s *step, fn func(*zset.Batch) error) error {
 }
 
 func (n *constant) each(s *step, fn func(*zset.Batch) error) error {
-	if s.born == nil || n.rows.N == 0 {
+	if s.born == nil || n.batch.N == 0 {
 		return nil
 	}
-	return fn(n.rows)
+	return fn(n.batch)
 }
 
 func (n *stage) each(s *step, fn func(*zset.Batch) error) error {
@@ -146,6 +150,39 @@ func (n *stage) each(s *step, fn func(*zset.Batch) error) error {
 		return nil
 	}
 	return fn(n.out)
+}
+
+func (n *scan) rows(s *step) int {
+	if s.born != nil {
+		return manyRows
+	}
+	rows := 0
+	for _, b := range n.delta(s) {
+		rows += b.N
+	}
+	return rows
+}
+
+func (n *linear) rows(s *step) int { return n.input.rows(s) }
+
+func (n *union) rows(s *step) int {
+	rows := 0
+	for _, in := range n.inputs {
+		rows += in.rows(s)
+	}
+	return rows
+}
+
+func (n *constant) rows(*step) int { return n.batch.N }
+
+func (n *stage) rows(s *step) int {
+	switch {
+	case s.reading:
+		return manyRows
+	case n.out == nil:
+		return 0
+	}
+	return n.out.N
 }
 
 // contents calls fn with the rows that a relation holds as of the last published commit.

@@ -32,6 +32,8 @@ type View struct {
 // node is a part of a view in the running commit: it calls fn with the batches of its delta.
 type node interface {
 	each(s *step, fn func(*zset.Batch) error) error
+	// rows is at most how many rows each will give; many when it is not known.
+	rows(s *step) int
 }
 
 // scan reads a relation that the view follows.
@@ -52,7 +54,7 @@ type linear struct {
 type union struct{ inputs []node }
 
 // constant is rows that are there from the beginning.
-type constant struct{ rows *zset.Batch }
+type constant struct{ batch *zset.Batch }
 
 // stage is an operator with state in its view.
 type stage struct {

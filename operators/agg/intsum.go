@@ -187,20 +187,27 @@ func (a *intSum) Output(slots []int32, prev bool) (column.Column, *Errors) {
 		return a.averages(slots, prev), nil
 	}
 	var errs *Errors
-	b := column.NewBuilder(a.result, len(slots))
+	var valid []byte
+	out := make([]column.Int128, len(slots))
+	null := func(i int) {
+		if valid == nil {
+			valid = column.NewBitmap(len(slots), true)
+		}
+		column.ClearBit(valid, i)
+	}
 	for i, s := range slots {
 		v := a.at(s, prev)
 		switch {
 		case v.n == 0:
-			b.AppendNull()
+			null(i)
 		case !v.fits128() || a.result.Kind == column.Decimal && v.tooLong(int(a.result.Width)):
-			b.AppendNull()
+			null(i)
 			errs = errs.add(i, fmt.Sprintf("sum of %s is out of range of %s", a.arg, a.result))
 		default:
-			column.Append(b, column.Int128{Lo: v.lo, Hi: int64(v.mi)})
+			out[i] = column.Int128{Lo: v.lo, Hi: int64(v.mi)}
 		}
 	}
-	return b.Finish(), errs
+	return column.Of(a.result, out, valid), errs
 }
 
 // tooLong reports whether the sum has more than width decimal digits.

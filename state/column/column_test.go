@@ -61,6 +61,18 @@ func TestRearranging(t *testing.T) {
 				sel[i] = int32(r.IntN(c.N))
 			}
 			same(t, "gather of a slice", c.Gather(sel), rows(&c, sel...))
+			other := c.Gather(sel)
+			at, differ := make([]int32, len(sel)), make([]bool, len(sel))
+			for i := range at {
+				at[i] = int32(r.IntN(c.N))
+			}
+			column.Differ(&c, &other, at, span(0, len(sel)), differ)
+			for i, d := range differ {
+				x, y := c.Gather(at[i:i+1]), c.Gather(sel[i:i+1])
+				if d != (columntest.Diff(&x, &y) != "") {
+					t.Fatalf("%v: rows %d and %d differ: %v", typ, at[i], sel[i], d)
+				}
+			}
 			k := int32(r.IntN(c.N))
 			same(t, "repeat", c.Repeat(int(k), 3), rows(&c, k, k, k))
 			mid := r.IntN(c.N + 1)

@@ -1,6 +1,9 @@
 package column
 
-import "unsafe"
+import (
+	"bytes"
+	"unsafe"
+)
 
 // Gather returns the rows of c at sel, in that order; a row may be named more than once.
 func (c *Column) Gather(sel []int32) Column {
@@ -122,4 +125,36 @@ func (c *Column) Repeat(i, n int) Column {
 		sel[k] = int32(i)
 	}
 	return c.Gather(sel)
+}
+
+// Differ sets differ[k] where row a[k] of x and row b[k] of y are not the same bits; x and y have the same type. Where one is
+// absent nothing differs.
+func Differ(x, y *Column, a, b []int32, differ []bool) {
+	if x.IsAbsent() || y.IsAbsent() {
+		return
+	}
+	if x.Valid == nil && y.Valid == nil {
+		switch x.Type.Size() {
+		case 8:
+			differFixed(Values[uint64](x), Values[uint64](y), a, b, differ)
+			return
+		case 16:
+			differFixed(Values[Int128](x), Values[Int128](y), a, b, differ)
+			return
+		}
+	}
+	for k := range differ {
+		i, j := int(a[k]), int(b[k])
+		if null := x.IsNull(i); null != y.IsNull(j) || !null && !bytes.Equal(x.Raw(i), y.Raw(j)) {
+			differ[k] = true
+		}
+	}
+}
+
+func differFixed[V comparable](x, y []V, a, b []int32, differ []bool) {
+	for k := range differ {
+		if x[a[k]] != y[b[k]] {
+			differ[k] = true
+		}
+	}
 }
