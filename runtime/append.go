@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 
+	"tidemill/runtime/decode"
+	"tidemill/runtime/logrec"
 	"tidemill/state/column"
 )
 
@@ -22,19 +24,38 @@ type AppendRequest struct {
 	Seq      uint64
 	Prev     *uint64
 	Hash     uint64 // of the body
+	// KeepBad says that bad rows go to the table's rejects, Bad the rows that do (decode.Rows.Bad).
+	KeepBad bool
+	Bad     []decode.BadRow
+	// More is rows for other tables, in the same commit.
+	More []TableRows
+}
+
+// TableRows is rows for one table of several in an AppendRequest, under the same terms.
+type TableRows struct {
+	Relation uint32
+	Version  uint32
+	Cols     []column.Column
+	N        int
+	Deleted  []byte
+	Bad      []decode.BadRow
 }
 
 // AppendResult is an acknowledgement.
 type AppendResult struct {
 	Commit    uint64 // 0 for a repeat so old that its commit is forgotten
-	Accepted  int    // rows
+	Accepted  int    // rows, of all tables
+	Rejected  int    // rows that went to rejects
 	Duplicate bool
 }
 
+// appendRequest is an append as the committer takes it: the rows of each table, then those of their rejects.
 type appendRequest struct {
 	AppendRequest
-	bytes int
-	done  chan appendDone
+	parts              []TableRows
+	accepted, rejected int
+	bytes              int
+	done               chan appendDone
 }
 
 func (*appendRequest) isRequest() {}
@@ -51,9 +72,9 @@ func (e *Engine) Append(ctx context.Context, req AppendRequest) (AppendResult, e
 	if err := e.failure(); err != nil {
 		return AppendResult{}, err
 	}
-	r := &appendRequest{AppendRequest: req, done: make(chan appendDone, 1)}
-	for i := range req.Cols {
-		r.bytes += req.Cols[i].Size()
+	r, err := e.newAppend(ctx, req)
+	if err != nil {
+		return AppendResult{}, err
 	}
 	select {
 	case e.requests <- r:
@@ -75,6 +96,43 @@ func (e *Engine) Append(ctx context.Context, req AppendRequest) (AppendResult, e
 	default:
 		return AppendResult{}, ErrClosed
 	}
+}
+
+// newAppend lays an append out in parts.
+func (e *Engine) newAppend(ctx context.Context, req AppendRequest) (*appendRequest, error) {
+	r := &appendRequest{AppendRequest: req, done: make(chan appendDone, 1)}
+	r.parts = append(append(make([]TableRows, 0, 1+len(req.More)),
+		TableRows{Relation: req.Relation, Version: req.Version, Cols: req.Cols, N: req.N, Deleted: req.Deleted, Bad: req.Bad}), req.More...)
+	for _, p := range r.parts[:len(r.parts):len(r.parts)] {
+		r.accepted, r.rejected = r.accepted+p.N, r.rejected+len(p.Bad)
+		if len(p.Bad) > 0 || req.KeepBad {
+			bad, err := e.rejected(ctx, &req, &p)
+			if err != nil {
+				return nil, err
+			}
+			r.parts = append(r.parts, bad...)
+		}
+	}
+	for _, p := range r.parts {
+		for i := range p.Cols {
+			r.bytes += p.Cols[i].Size()
+		}
+	}
+	return r, nil
+}
+
+// entries returns what a log record holds of the append.
+func (r *appendRequest) entries(to []logrec.Entry) []logrec.Entry {
+	first := len(to)
+	for _, p := range r.parts {
+		to = append(to, logrec.Entry{Kind: logrec.Append, Relation: p.Relation, Version: p.Version, Rows: p.N, Cols: p.Cols, Deleted: p.Deleted})
+	}
+	en := &to[first]
+	en.Producer, en.Seq, en.Hash = r.Producer, r.Seq, r.Hash
+	if len(r.parts) > 1 {
+		en.Accepted, en.Rejected = uint32(r.accepted), uint32(r.rejected)
+	}
+	return to
 }
 
 // Admit reserves memory for a request's body before it is read and waits while too much is in flight. The

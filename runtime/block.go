@@ -152,7 +152,11 @@ func (b *block) statement(st *catalog.Statement) error {
 
 // change runs a statement that changes rows.
 func (b *block) change(st *catalog.Statement) error {
-	rel, err := b.rd.catalog.LookupTable(st.Name)
+	find := Appendable
+	if st.Kind == catalog.Delete || st.Kind == catalog.Truncate {
+		find = (*catalog.Catalog).LookupTable
+	}
+	rel, err := find(b.rd.catalog, st.Name)
 	if err != nil {
 		return err
 	}

@@ -77,17 +77,16 @@ func (e *Engine) commitAppends(first *appendRequest) {
 	if len(taken) > 0 {
 		rec := &logrec.Record{Micros: micros}
 		for _, r := range taken {
-			rec.Entries = append(rec.Entries, logrec.Entry{Kind: logrec.Append, Relation: r.Relation, Version: r.Version,
-				Producer: r.Producer, Seq: r.Seq, Hash: r.Hash, Rows: r.N, Cols: r.Cols, Deleted: r.Deleted})
+			rec.Entries = r.entries(rec.Entries)
 		}
 		commit, err = e.commit(rec)
 	}
 	e.rhythm.end(len(taken), len(e.requests), e.opts.Now().Sub(start), e.idle)
 	for _, r := range taken {
-		r.done <- appendDone{AppendResult{Commit: commit, Accepted: r.N}, err}
+		r.done <- appendDone{AppendResult{Commit: commit, Accepted: r.accepted, Rejected: r.rejected}, err}
 	}
 	for _, d := range repeats {
-		res := AppendResult{Commit: d.seen.Commit, Accepted: d.seen.Rows, Duplicate: true}
+		res := AppendResult{Commit: d.seen.Commit, Accepted: d.seen.Rows, Rejected: d.seen.Rejected, Duplicate: true}
 		if d.seen.Seq != 0 && res.Commit == 0 { // its first is in this commit
 			res.Commit = commit
 			d.request.done <- appendDone{res, err}
@@ -121,11 +120,11 @@ func (e *Engine) gather(first *appendRequest, micros int64) (taken []*appendRequ
 			if r.Producer != "" {
 				pending[r.Producer] = append(pending[r.Producer], r)
 			}
-			rows, bytes = rows+r.N, bytes+r.bytes
+			rows, bytes = rows+r.accepted+r.rejected, bytes+r.bytes
 		}
 		q := e.rhythm.next(e.requests, len(taken))
 		next, ok := q.(*appendRequest)
-		if !ok || len(taken) > 0 && (rows+next.N > maxCommitRows || bytes+next.bytes > maxCommitBytes) {
+		if !ok || len(taken) > 0 && (rows+next.accepted+next.rejected > maxCommitRows || bytes+next.bytes > maxCommitBytes) {
 			e.next = q // nil when nothing came
 			return taken, repeats
 		}
@@ -133,11 +132,14 @@ func (e *Engine) gather(first *appendRequest, micros int64) (taken []*appendRequ
 	}
 }
 
-// admissible says whether the append's table is still the one that its rows were read for.
+// admissible says whether the append's tables are still those that its rows were read for.
 func (e *Engine) admissible(r *appendRequest) verdict {
-	rel := e.catalog.Load().ByID(r.Relation)
-	if rel == nil || rel.Version != r.Version {
-		return verdict{err: ErrSchemaChanged}
+	cat := e.catalog.Load()
+	for i := range r.parts {
+		rel := cat.ByID(r.parts[i].Relation)
+		if rel == nil || rel.Version != r.parts[i].Version {
+			return verdict{err: ErrSchemaChanged}
+		}
 	}
 	return verdict{}
 }

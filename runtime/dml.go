@@ -32,7 +32,7 @@ func (e *Engine) changeRows(ctx context.Context, st *catalog.Statement) (*Answer
 var mayRead = regexp.MustCompile(`(?i)\b(from|table|pivot|unpivot|summarize|describe|show)\b`)
 
 func (e *Engine) insertConstants(ctx context.Context, st *catalog.Statement) (*Answer, error) {
-	rel, err := e.Catalog().LookupTable(st.Name)
+	rel, err := Appendable(e.Catalog(), st.Name)
 	if err == nil {
 		err = mayReplace(rel, st)
 	}

@@ -34,6 +34,8 @@ type seen struct {
 	Commit uint64 `json:"c"`
 	Hash   uint64 `json:"h"`
 	Rows   int    `json:"n"`
+
+	Rejected int `json:"r,omitempty"`
 }
 
 func newProducers() *producers {
@@ -78,7 +80,7 @@ func (p *producers) check(r *appendRequest, micros int64, pending map[string][]*
 	v := verdict{duplicate: true}
 	for _, q := range pending[r.Producer] {
 		if q.Seq == r.Seq {
-			v.seen = seen{Seq: q.Seq, Hash: q.Hash, Rows: q.N}
+			v.seen = seen{Seq: q.Seq, Hash: q.Hash, Rows: q.accepted, Rejected: q.rejected}
 		}
 	}
 	if pr != nil {
@@ -104,7 +106,11 @@ func (p *producers) note(e *logrec.Entry, commit uint64, micros int64) {
 		p.byName[e.Producer] = pr
 	}
 	pr.Last, pr.Micros = e.Seq, micros
-	pr.Recent = append(pr.Recent, seen{e.Seq, commit, e.Hash, e.Rows})
+	s := seen{Seq: e.Seq, Commit: commit, Hash: e.Hash, Rows: e.Rows}
+	if e.Accepted != 0 || e.Rejected != 0 {
+		s.Rows, s.Rejected = int(e.Accepted), int(e.Rejected)
+	}
+	pr.Recent = append(pr.Recent, s)
 	if len(pr.Recent) >= 2*keepSeqs {
 		pr.Recent = append(pr.Recent[:0], pr.Recent[len(pr.Recent)-keepSeqs:]...)
 	}

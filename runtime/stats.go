@@ -12,6 +12,7 @@ import (
 // stats counts what the committer does. The committer writes, anybody reads.
 type stats struct {
 	commits, rows, bytes   atomic.Int64
+	rejected               atomic.Int64
 	checkpoints, evictions atomic.Int64
 	stepNanos, syncNanos   atomic.Int64
 	checkpoint             atomic.Uint64 // position of the last
@@ -41,15 +42,17 @@ func (s *stats) checkpointed(position uint64) {
 }
 
 func (s *stats) applied(rec *logrec.Record) {
-	var rows, bytes int64
+	var rows, bytes, rejected int64
 	for i := range rec.Entries {
-		rows += int64(rec.Entries[i].Rows)
+		rows += int64(rec.Entries[i].Rows) - int64(rec.Entries[i].Rejected) // those are rows of an entry behind
+		rejected += int64(rec.Entries[i].Rejected)
 		for k := range rec.Entries[i].Cols {
 			bytes += int64(rec.Entries[i].Cols[k].Size())
 		}
 	}
 	s.commits.Add(1)
 	s.rows.Add(rows)
+	s.rejected.Add(rejected)
 	s.bytes.Add(bytes)
 	s.mu.Lock()
 	s.newCommits++
@@ -73,6 +76,7 @@ type Stats struct {
 	Checkpoint      uint64           `json:"checkpoint"`
 	Commits         int64            `json:"commits"`
 	Rows            int64            `json:"rows_appended"`
+	Rejected        int64            `json:"rows_rejected"`
 	Bytes           int64            `json:"bytes_appended"`
 	StepSeconds     float64          `json:"step_seconds"`
 	SyncSeconds     float64          `json:"sync_seconds"`
@@ -104,7 +108,7 @@ type RelationStats struct {
 // Stats returns a picture of the engine as of one commit. It waits for the running one.
 func (e *Engine) Stats() Stats {
 	s := Stats{
-		Commits: e.stats.commits.Load(), Rows: e.stats.rows.Load(), Bytes: e.stats.bytes.Load(),
+		Commits: e.stats.commits.Load(), Rows: e.stats.rows.Load(), Rejected: e.stats.rejected.Load(), Bytes: e.stats.bytes.Load(),
 		StepSeconds: float64(e.stats.stepNanos.Load()) / 1e9, SyncSeconds: float64(e.stats.syncNanos.Load()) / 1e9,
 		Checkpoints: e.stats.checkpoints.Load(), Evicted: e.stats.evictions.Load(),
 		Queries: e.stats.queries.Load(), Lookups: e.stats.lookups.Load(),

@@ -1,6 +1,10 @@
 package decode
 
-import "tidemill/state/column"
+import (
+	"slices"
+
+	"tidemill/state/column"
+)
 
 // array takes the next array, of type t and n values, and returns it as a column of t.native. A
 // null array gives a column without a type.
@@ -15,6 +19,14 @@ func (m *message) array(t *arrowType, n int) (column.Column, error) {
 	valid, err := m.validity(n, nulls)
 	if err != nil {
 		return column.Column{}, err
+	}
+	if m.s.mask != nil {
+		if valid = slices.Clone(valid); valid == nil {
+			valid = column.NewBitmap(n, true)
+		}
+		for i := range valid {
+			valid[i] &= m.s.mask[i]
+		}
 	}
 	c := column.Column{Type: t.native, N: n, Valid: valid}
 	switch t.layout {

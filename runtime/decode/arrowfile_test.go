@@ -56,3 +56,37 @@ func writeFile(schema *arrow.Schema, batches [][]arrow.Array) ([]byte, error) {
 	err = f.Close()
 	return w.Bytes(), err
 }
+
+// TestArrowBadRows: bad values of every kind take their rows out, and no others.
+func TestArrowBadRows(t *testing.T) {
+	i64, str := arrow.PrimitiveTypes.Int64, arrow.BinaryTypes.String
+	table := []column.Field{{Name: "id", Type: column.T(column.Int64), NotNull: true}, {Name: "s", Type: column.T(column.Varchar)},
+		{Name: "d", Type: column.DecimalOf(4, 2)}, {Name: "w", Type: column.T(column.Varchar), NotNull: true}}
+	word := dictOf(arrow.PrimitiveTypes.Int8, str)
+	fields := []arrow.Field{field("id", i64), field("s", str), field("d", i64), field("w", word)}
+	batch := func() []arrow.Array {
+		return []arrow.Array{arr(t, i64, "1", "2", "NULL", "4", "5", "6"), arr(t, str, "a", "\xff", "c", "d", "\xfe", "f"),
+			arr(t, i64, "1", "2", "3", "100", "100", "6"), arr(t, word, "x", "y", "x", "y", "x", "NULL")}
+	}
+	d := NewArrow(table, Options{})
+	d.Reading.OnError = OnErrorRow
+	r, err := d.Decode(writeStream(t, fields, [][]arrow.Array{batch(), batch()}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkRows(t, r)
+	if rowsOf(r) != "1|a|1.00|x;1|a|1.00|x" || len(r.Bad) != 10 {
+		t.Fatalf("%s, bad: %v", rowsOf(r), r.Bad)
+	}
+	for i, want := range []string{"2 s \\xff UTF-8 {\"id\":2,\"s\":null,\"d\":2.00,\"w\":\"y\"}", "3 id null NOT NULL", "4 d 100 no exact DECIMAL", "5 s \\xfe UTF-8", "6 w null NOT NULL"} {
+		for k, bad := range []BadRow{r.Bad[i], r.Bad[i+5]} {
+			words := strings.SplitN(want, " ", 4)
+			if bad.Row != int(words[0][0]-'0')+6*k || bad.Column != words[1] || bad.Offset != -1 {
+				t.Errorf("bad row %d: %+v, want %s", i, bad, want)
+			}
+			if i == 0 && string(bad.Raw) != "{\"id\":2,\"s\":null,\"d\":2.00,\"w\":\"y\"}" {
+				t.Errorf("raw: %s", bad.Raw)
+			}
+		}
+	}
+}

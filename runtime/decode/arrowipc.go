@@ -20,6 +20,9 @@ import (
 // It remembers the last schema: a stream that starts with the same bytes skips that work. An Arrow
 // is not safe for concurrent use.
 type Arrow struct {
+	// Reading says what a bad row does. It may be set before each body.
+	Reading Reading
+
 	fields []column.Field
 	opt    Options
 	byName map[string]int
@@ -63,6 +66,8 @@ type stream struct {
 	at, message int
 	n           int               // rows of the batches before
 	parts       [][]column.Column // per bind, a column per batch
+	mask        []byte            // of the array being read: 0 where a value is to be taken for NULL; nil for none
+	bad         map[int]*RowError // rows to leave out, from 1
 	dicts       map[int64]dictionary
 }
 
@@ -198,15 +203,7 @@ func (s *stream) readBatch(header table, msg *message) error {
 	for i := range s.a.binds {
 		b := &s.a.binds[i]
 		solid = solid || b.t.layout != layoutNull
-		var c column.Column
-		if b.encoded {
-			c, err = s.readEncoded(msg, b, n)
-		} else {
-			c, err = msg.array(&b.t, n)
-		}
-		if err == nil {
-			c, err = s.fit(b, c)
-		}
+		c, err := s.readColumn(msg, b, n)
 		if err != nil {
 			return s.inColumn(b, err)
 		}
@@ -218,6 +215,42 @@ func (s *stream) readBatch(header table, msg *message) error {
 	s.n += n
 	return msg.close()
 }
+
+// readColumn takes the next array and returns it as a column of its column's type. Values that are bad are made NULL
+// when their rows are to be left out.
+func (s *stream) readColumn(msg *message, b *bind, n int) (column.Column, error) {
+	nodes, buffers, variadic, left := msg.nodes, msg.buffers, msg.variadic, s.budget.left
+	defer func() { s.mask = nil }()
+	for tries := 0; ; tries++ {
+		var c column.Column
+		var err error
+		if b.encoded {
+			c, err = s.readEncoded(msg, b, n)
+		} else {
+			c, err = msg.array(&b.t, n)
+		}
+		if err == nil {
+			c, err = s.fit(b, c)
+		}
+		bad, ok := err.(*badValue)
+		if !ok || s.a.Reading.OnError != OnErrorRow {
+			return c, err
+		}
+		if tries == maxBadValues {
+			return c, fmt.Errorf("%w: a batch has more than %d bad values in column %s, too many to leave their rows out", ErrTooLarge, maxBadValues, b.name)
+		}
+		s.leaveOut(&RowError{Row: s.n + bad.row + 1, Offset: -1, Column: b.name, Value: bad.value, Reason: bad.reason})
+		if s.mask == nil {
+			s.mask = column.NewBitmap(n, true)
+		}
+		column.ClearBit(s.mask, bad.row)
+		msg.nodes, msg.buffers, msg.variadic, s.budget.left = nodes, buffers, variadic, left
+	}
+}
+
+// maxBadValues is how many values of an array may be bad when their rows are left out: for each the array is read
+// again, since the loops over values stop at the first that is bad.
+const maxBadValues = 1000
 
 // badValue is the error of a value in an array; inColumn says in which row and column it is.
 type badValue struct {

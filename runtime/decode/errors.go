@@ -21,6 +21,7 @@ var ErrCorrupt = errors.New("damaged compressed body")
 type RowError struct {
 	Row    int    // from 1, bad ones counted; 0 is a CSV body's header
 	Offset int    // the byte in the body where the trouble starts; -1 when rows have no bytes of their own (Arrow)
+	Table  string // in a body for several tables
 	Column string // empty when no single column is at fault
 	Value  string // the value as it was written, shortened to 100 bytes
 	Reason string
@@ -32,6 +33,9 @@ func (e *RowError) Error() string {
 	if s.WriteString("header"); e.Row > 0 {
 		s.Reset()
 		fmt.Fprintf(&s, "row %d", e.Row)
+	}
+	if e.Table != "" {
+		fmt.Fprintf(&s, ", table %q", e.Table)
 	}
 	if e.Column != "" {
 		fmt.Fprintf(&s, ", column %q", e.Column)

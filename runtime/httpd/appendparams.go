@@ -16,7 +16,7 @@ var appendNames = []string{"producer", "seq", "prev", "format", "on_error", "epo
 var (
 	epochNames = map[string]decode.Epoch{"s": decode.EpochSeconds, "ms": decode.EpochMillis, "us": decode.EpochMicros, "ns": decode.EpochNanos}
 	blobNames  = map[string]decode.BlobForm{"escape": decode.BlobEscape, "base64": decode.BlobBase64, "hex": decode.BlobHex}
-	errorNames = map[string]decode.OnError{"all": decode.OnErrorAll}
+	errorNames = map[string]decode.OnError{"all": decode.OnErrorAll, "row": decode.OnErrorRow}
 )
 
 // choose finds the value of a parameter that has few.
@@ -54,7 +54,7 @@ func (a *appendTo) readParams(query string) error {
 		case "format":
 			a.form, err = choose(name, v, formNames, "give ndjson, json, csv or arrow")
 		case "on_error":
-			a.reading.OnError, err = choose(name, v, errorNames, "give all")
+			a.reading.OnError, err = choose(name, v, errorNames, "give all to refuse a body for one bad row, row to keep the good ones")
 		case "epoch":
 			a.reading.Epoch, err = choose(name, v, epochNames, "give the unit of numbers that stand for times: s, ms, us or ns")
 		case "blob":

@@ -55,12 +55,17 @@ func (a *appendTo) readForm(contentType string) error {
 	if a.csvGiven && a.form == formUnknown {
 		a.form = formCSV
 	}
+	if a.rel == nil && a.form == formUnknown {
+		a.form = formJSON
+	}
 	return a.checkForm()
 }
 
 // checkForm refuses parameters that say nothing about the body's form, once that is known.
 func (a *appendTo) checkForm() error {
 	switch {
+	case a.rel == nil && a.form != formJSON:
+		return badRequest("rows for several tables are NDJSON or a JSON array, and the body is not", "send application/x-ndjson, or each table's rows to /append/{table}")
 	case a.form == formUnknown:
 	case a.csvGiven && a.form != formCSV:
 		return badRequest("header, columns, delimiter, quote and null are about CSV, and the body is not", "send Content-Type: text/csv, or leave them out")

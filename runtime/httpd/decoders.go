@@ -61,8 +61,9 @@ func (d *tableDecoders) decodeCSV(body []byte, how decode.Reading, form decode.C
 }
 
 // decodeArrow takes body over.
-func (d *tableDecoders) decodeArrow(body []byte) (*decode.Rows, error) {
+func (d *tableDecoders) decodeArrow(body []byte, how decode.Reading) (*decode.Rows, error) {
 	dec := d.arrow.Get().(*decode.Arrow)
+	dec.Reading = how
 	rows, err := dec.Decode(body)
 	d.arrow.Put(dec)
 	return rows, err

@@ -155,13 +155,16 @@ func pressureProblem(err error) *Problem {
 // bodyProblem translates what decoders say. The caller adds the table.
 func bodyProblem(err error) *Problem {
 	if e, ok := errors.AsType[*decode.RowError](err); ok {
-		p := &Problem{Status: http.StatusBadRequest, Slug: "bad-row", SQLState: "22P02", Row: e.Row, Column: e.Column, Value: e.Value,
+		p := &Problem{Status: http.StatusBadRequest, Slug: "bad-row", SQLState: "22P02", Table: e.Table, Row: e.Row, Column: e.Column, Value: e.Value,
 			Position: e.Offset, Placed: e.Offset >= 0, Hint: "nothing of the body was applied: correct the row and send it again"}
 		switch {
 		case strings.Contains(e.Reason, "NOT NULL"):
 			p.SQLState = "23502"
 		case strings.Contains(e.Reason, "no such column"):
 			p.SQLState = "42703"
+		case strings.Contains(e.Reason, "no such table"):
+			p.Status, p.Slug, p.SQLState = http.StatusNotFound, "unknown-relation", "42P01"
+			p.Hint = "nothing of the body was applied: GET /stats lists the tables"
 		}
 		if e.Row == 0 {
 			p.Hint = "nothing of the body was applied: name the table's columns in the first line, or say header=0 when it is a row"

@@ -65,6 +65,7 @@ var (
 	statCounters = []struct{ name, help string }{
 		{"tidemill_commits_total", "Commits made since the start, replayed ones included."},
 		{"tidemill_appended_rows_total", "Rows appended."},
+		{"tidemill_rejected_rows_total", "Rows of appends that went to rejects."},
 		{"tidemill_appended_bytes_total", "Bytes of appended rows in memory."},
 		{"tidemill_step_seconds_total", "Time that commits took to bring views up to date."},
 		{"tidemill_sync_seconds_total", "Time that the log took to reach the disk."},
@@ -119,7 +120,7 @@ func (e *engineCollector) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (e *engineCollector) Collect(ch chan<- prometheus.Metric) {
 	st := e.status.Stats()
-	for i, v := range []float64{float64(st.Commits), float64(st.Rows), float64(st.Bytes), st.StepSeconds, st.SyncSeconds,
+	for i, v := range []float64{float64(st.Commits), float64(st.Rows), float64(st.Rejected), float64(st.Bytes), st.StepSeconds, st.SyncSeconds,
 		float64(st.Checkpoints), float64(st.Evicted), float64(st.Queries), float64(st.Lookups)} {
 		ch <- prometheus.MustNewConstMetric(counterDescs[i], prometheus.CounterValue, v)
 	}

@@ -24,6 +24,7 @@ const (
 	routeUnknown route = iota
 	routeSQL
 	routeAppend
+	routeAppendMany
 	routeLookup
 	routeHealth
 	routeLive
@@ -35,7 +36,7 @@ const (
 )
 
 // routeNames are the values of the label "call".
-var routeNames = [routes]string{"unknown", "sql", "append", "lookup", "healthz", "livez", "readyz", "metrics", "stats", "producers"}
+var routeNames = [routes]string{"unknown", "sql", "append", "append", "lookup", "healthz", "livez", "readyz", "metrics", "stats", "producers"}
 
 const (
 	appendPrefix   = "/append/"
@@ -54,6 +55,8 @@ func routeOf(path string) route {
 		return routeProducer
 	}
 	switch path {
+	case "/append":
+		return routeAppendMany
 	case "/sql":
 		return routeSQL
 	case "/healthz":
@@ -85,7 +88,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // dispatch checks the method and answers, or returns why not.
 func (s *Server) dispatch(c *call, path string) error {
-	post := c.route == routeSQL || c.route == routeAppend
+	post := c.route == routeSQL || c.route == routeAppend || c.route == routeAppendMany
 	switch {
 	case c.route == routeUnknown:
 		return unknownPath(path)
@@ -103,7 +106,9 @@ func (s *Server) dispatch(c *call, path string) error {
 	case routeLookup:
 		return s.lookup(c, path[len(lookupPrefix):])
 	case routeAppend:
-		return s.append(c, path[len(appendPrefix):])
+		return s.append(c, path[len(appendPrefix):], true)
+	case routeAppendMany:
+		return s.append(c, "", false)
 	case routeSQL:
 		return s.sql(c)
 	case routeMetrics:

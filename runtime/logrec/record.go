@@ -46,6 +46,9 @@ type Entry struct {
 	Producer string
 	Seq      uint64
 	Hash     uint64 // of the body
+	// Accepted and Rejected are the rows of the whole append that this is the first entry of, over all its
+	// entries; both are 0 when it is the only one and nothing was rejected.
+	Accepted, Rejected uint32
 
 	Rows    int
 	Cols    []column.Column
@@ -89,6 +92,8 @@ func (r *Record) Parts() [][]byte {
 		binary.LittleEndian.PutUint64(h[24:], e.Hash)
 		binary.LittleEndian.PutUint64(h[32:], uint64(len(e.Deleted)))
 		binary.LittleEndian.PutUint64(h[40:], uint64(n))
+		binary.LittleEndian.PutUint32(h[48:], e.Accepted)
+		binary.LittleEndian.PutUint32(h[52:], e.Rejected)
 		head = append(head, e.Producer...)
 		head = append(head, padding[:pad8(len(e.Producer))-len(e.Producer)]...)
 		head = append(head, e.Deleted...)
@@ -166,6 +171,7 @@ func (e *Entry) decode(b []byte) ([]byte, error) {
 	e.Rows = int(binary.LittleEndian.Uint32(h[12:]))
 	e.Seq = binary.LittleEndian.Uint64(h[16:])
 	e.Hash = binary.LittleEndian.Uint64(h[24:])
+	e.Accepted, e.Rejected = binary.LittleEndian.Uint32(h[48:]), binary.LittleEndian.Uint32(h[52:])
 	take := func(n uint64) ([]byte, error) {
 		if n > uint64(len(b)) || uint64(pad8(int(n))) > uint64(len(b)) {
 			return nil, fmt.Errorf("%d bytes announced, %d left", n, len(b))

@@ -34,9 +34,12 @@ type Relation struct {
 	SQL  string     `json:"sql"`            // the statement that created it
 	Plan *plan.Node `json:"plan,omitempty"` // a view's
 
+	// RejectsOf is the id of the table whose rejected rows this table keeps, or 0.
+	RejectsOf uint32 `json:"rejects_of,omitempty"`
+
 	// Version counts the schemas that the relation has had, from 1. Log records name it.
 	Version   uint32   `json:"version"`
-	DependsOn []uint32 `json:"depends_on,omitempty"` // ids of the relations that a view reads, ascending
+	DependsOn []uint32 `json:"depends_on,omitempty"` // ids of the relations that a view reads, ascending; a table's rejects have the table
 	CreatedAt uint64   `json:"created_at"`           // the commit that created it
 	TimeZone  string   `json:"time_zone,omitempty"`  // that a view's expressions are evaluated in
 }
@@ -104,6 +107,16 @@ func (c *Catalog) Schema(name string) (canonical string, fields []column.Field, 
 // ByID returns a relation by its id, or nil.
 func (c *Catalog) ByID(id uint32) *Relation { return c.byID[id] }
 
+// Rejects returns the table that keeps the rejected rows of a table, or nil when it has had none.
+func (c *Catalog) Rejects(table uint32) *Relation {
+	for _, id := range c.order {
+		if r := c.byID[id]; r.RejectsOf == table && table != 0 {
+			return r
+		}
+	}
+	return nil
+}
+
 // Relations returns all relations by ascending id: every view stands after what it reads.
 func (c *Catalog) Relations() []*Relation {
 	out := make([]*Relation, len(c.order))
@@ -148,6 +161,9 @@ func (c *Catalog) Create(r Relation) (*Catalog, *Relation, error) {
 			r.DependsOn = append(r.DependsOn, read.ID)
 		}
 	}
+	if r.RejectsOf != 0 {
+		r.DependsOn = append(r.DependsOn, r.RejectsOf)
+	}
 	slices.Sort(r.DependsOn)
 	r.DependsOn = slices.Compact(r.DependsOn)
 	next := c.clone()
@@ -174,11 +190,13 @@ func (c *Catalog) Drop(name string, kind Kind, cascade bool) (*Catalog, []*Relat
 		return nil, nil, &NameError{Name: r.Name, Kind: r.Kind, Err: ErrWrongKind, Hint: hint}
 	}
 	followers := c.Dependents(r.ID)
-	if len(followers) > 0 && !cascade {
-		e := &DependentsError{Name: r.Name, Kind: r.Kind}
-		for _, f := range followers {
+	e := &DependentsError{Name: r.Name, Kind: r.Kind}
+	for _, f := range followers {
+		if f.RejectsOf != r.ID { // they go with their table
 			e.Dependents = append(e.Dependents, f.Name)
 		}
+	}
+	if len(e.Dependents) > 0 && !cascade {
 		return nil, nil, e
 	}
 	dropped := append([]*Relation{r}, followers...)
