@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"syscall"
+	"time"
 
 	"tidemill/operators/zset"
 	"tidemill/runtime/commitlog"
@@ -81,7 +82,7 @@ func (e *Engine) commitAppends(first *appendRequest) {
 		}
 		commit, err = e.commit(rec)
 	}
-	e.rhythm.end(len(taken), len(e.requests), e.opts.Now().Sub(start), e.idle)
+	e.rhythm.end(len(taken), len(e.requests), e.opts.Now().Sub(start))
 	for _, r := range taken {
 		r.done <- appendDone{AppendResult{Commit: commit, Accepted: r.accepted, Rejected: r.rejected}, err}
 	}
@@ -165,12 +166,14 @@ func (e *Engine) commit(rec *logrec.Record) (uint64, error) {
 	synced := e.sync()
 	start := e.opts.Now()
 	err := e.apply(n, rec)
-	stepped := e.opts.Now()
-	e.stats.step(stepped.Sub(start))
-	if serr := <-synced; serr != nil {
-		err = serr
+	step := e.opts.Now().Sub(start)
+	sync := <-synced
+	e.stats.step(step)
+	e.stats.sync(sync.took)
+	e.rhythm.spent(step, sync.took)
+	if sync.err != nil {
+		err = sync.err
 	}
-	e.idle = e.opts.Now().Sub(stepped)
 	if err != nil {
 		err = e.fail(err)
 		e.void()
@@ -190,16 +193,20 @@ func (e *Engine) void() {
 	}
 }
 
+type synced struct {
+	took time.Duration
+	err  error
+}
+
 // sync starts the log's fsync.
-func (e *Engine) sync() <-chan error {
-	synced := make(chan error, 1)
+func (e *Engine) sync() <-chan synced {
+	done := make(chan synced, 1)
 	go func() {
 		start := e.opts.Now()
 		err := e.log.Sync()
-		e.stats.sync(e.opts.Now().Sub(start))
-		synced <- err
+		done <- synced{e.opts.Now().Sub(start), err}
 	}()
-	return synced
+	return done
 }
 
 // apply brings tables and operators to commit n. Replay runs it too: it reads rec and the state, nothing

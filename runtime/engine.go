@@ -77,9 +77,8 @@ type Engine struct {
 
 	// The committer's own.
 	rhythm    rhythm
-	idle      time.Duration // of the last commit: it had been applied and waited for the disk
-	halfway   bool          // a commit that failed could not be undone: images cannot be read
-	next      request       // taken from the queue, to be done next
+	halfway   bool    // a commit that failed could not be undone: images cannot be read
+	next      request // taken from the queue, to be done next
 	clock     int64
 	producers *producers
 	defined   *catalog.Catalog // what the running commit makes of the catalog

@@ -18,6 +18,7 @@ type byteIndex struct {
 	wasted  int // bytes of removed keys in the arena
 	s0, s1  uint64
 	n       int
+	touched int32 // keeps the reads of findAll from being dropped by the compiler
 }
 
 type byteEntry struct {
@@ -74,16 +75,48 @@ func (x *byteIndex) find(key []byte, w0, w1 uint64) int32 {
 	}
 }
 
+// probeRows is how many keys findAll looks for at a time: a few times what a core can have under way. The words of
+// so many stay in its first level cache.
+const probeRows = 64
+
+// manyEntries is from how many places on an index does not fit a first level cache of 32 KB.
+const manyEntries = 2048
+
 // findAll sets out to the slots of the keys between offs, -1 where there is none, and appends those
 // rows to miss.
+//
+// Where the index is larger than a core's first level cache, the places where keys should be are read first, in a loop
+// without a branch that depends on them: so a core waits for many lines of memory at once, where a comparison
+// in between makes it wait for one after the other.
 func (x *byteIndex) findAll(arena []byte, offs []int32, out []int32, miss []int32) []int32 {
-	for r := range out {
-		lo, hi := int(offs[r]), int(offs[r+1])
-		w0, w1 := x.pack(arena, lo, hi)
-		s := x.find(arena[lo:hi], w0, w1)
-		out[r] = s
-		if s < 0 {
-			miss = append(miss, int32(r))
+	if len(x.entries) < manyEntries {
+		for r := range out {
+			lo, hi := int(offs[r]), int(offs[r+1])
+			w0, w1 := x.pack(arena, lo, hi)
+			s := x.find(arena[lo:hi], w0, w1)
+			if out[r] = s; s < 0 {
+				miss = append(miss, int32(r))
+			}
+		}
+		return miss
+	}
+	var words [probeRows]byteKey
+	mask := uint64(len(x.entries) - 1)
+	for first := 0; first < len(out); first += probeRows {
+		part := out[first:min(first+probeRows, len(out))]
+		any := int32(0)
+		for k := range part {
+			w0, w1 := x.pack(arena, int(offs[first+k]), int(offs[first+k+1]))
+			words[k] = byteKey{w0, w1}
+			any |= x.entries[x.hash(w0, w1)&mask].slot
+		}
+		x.touched |= any
+		for k := range part {
+			r := first + k
+			s := x.find(arena[offs[r]:offs[r+1]], words[k].w0, words[k].w1)
+			if part[k] = s; s < 0 {
+				miss = append(miss, int32(r))
+			}
 		}
 	}
 	return miss

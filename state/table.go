@@ -101,6 +101,7 @@ type Table struct {
 	commit   uint64 // in the making, 0 when none
 	touched  []int32
 	first    []int32 // what Touch returns
+	brought  uint64  // keeps reads from being dropped by the compiler
 	born     []int32 // created in this commit
 	free     []int32
 	freed    []int32 // waiting for ReleaseFreed
@@ -179,6 +180,9 @@ func (t *Table) Touch(slots []int32) (first []int32) {
 	at := int32(0)
 	t.slices(slots, func(part []int32) {
 		saved := len(t.touched)
+		for _, s := range part { // brings all that the next loop waits for, at once: see byteIndex.findAll
+			t.brought |= t.meta[s]
+		}
 		for i, s := range part {
 			m := t.meta[s]
 			if m>>commitShift == t.commit {
