@@ -57,11 +57,14 @@ func (r *Rejects) drop(operator string, fields []column.Field, b *zset.Batch, er
 	return gatherAll(b, sel)
 }
 
-// RowJSON returns row i as a JSON object.
+// RowJSON returns row i as a JSON object, without the columns that are absent.
 func RowJSON(fields []column.Field, cols []column.Column, i int) string {
 	b := []byte{'{'}
 	for k := range fields {
-		if k > 0 {
+		if cols[k].IsAbsent() {
+			continue
+		}
+		if len(b) > 1 {
 			b = append(b, ',')
 		}
 		b = column.AppendJSONString(b, []byte(fields[k].Name))

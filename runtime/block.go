@@ -184,13 +184,14 @@ func (b *block) overlay(rel *catalog.Relation) *overlay {
 	return o
 }
 
-// query starts a SELECT over what the block sees.
+// query starts a SELECT over what the block sees. It is evaluated as it is written: the optimiser takes
+// TRY_CAST(x AS SMALLINT) < 5 for x < 5, also where that is NULL, and other rows would change.
 func (b *block) query(sql string) (*duck.Rows, error) {
-	x, _, err := b.e.reader.enter()
+	x, _, err := b.e.asWritten.enter()
 	if err != nil {
 		return nil, err
 	}
-	defer b.e.reader.leave()
+	defer b.e.asWritten.leave()
 	return x.Query(b.ctx, sql, nil, b)
 }
 

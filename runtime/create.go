@@ -68,7 +68,7 @@ func (e *Engine) defaults(ctx context.Context, p *duck.Planner, info *duck.Table
 		}
 		f := info.Fields[i]
 		sql := fmt.Sprintf("SELECT CAST((%s) AS %s) AS v", text, f.Type)
-		if _, err := plan.Build(p, sql, func(string) (string, []column.Field, bool) { return "", nil, false }); err != nil {
+		if _, err := plan.Build(p, e.eval, sql, func(string) (string, []column.Field, bool) { return "", nil, false }); err != nil {
 			return nil, fmt.Errorf("DEFAULT of column %s: %w", f.Name, err)
 		}
 		rows, err := e.Query(ctx, sql, nil)
@@ -104,7 +104,7 @@ func created(commit uint64, err error) (*Answer, error) {
 func (e *Engine) planView(cat *catalog.Catalog, st *catalog.Statement) (*catalog.Relation, error) {
 	rel := &catalog.Relation{Name: st.Name, Kind: catalog.View, SQL: st.Text, TimeZone: "UTC"}
 	err := e.planner.with(cat, func(p *duck.Planner) (err error) {
-		rel.Plan, err = plan.Build(p, st.Select, cat.Schema)
+		rel.Plan, err = plan.Build(p, e.eval, st.Select, cat.Schema)
 		return err
 	})
 	if err != nil {

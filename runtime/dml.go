@@ -39,7 +39,7 @@ func (e *Engine) insertConstants(ctx context.Context, st *catalog.Statement) (*A
 	if err != nil {
 		return nil, err
 	}
-	cols, n, err := e.insertRows(ctx, rel, st, nil)
+	cols, n, err := e.reader.insertRows(ctx, rel, st, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -62,12 +62,12 @@ func mayReplace(rel *catalog.Relation, st *catalog.Statement) error {
 }
 
 // insertRows returns the rows that an INSERT makes, defaults filled in.
-func (e *Engine) insertRows(ctx context.Context, rel *catalog.Relation, st *catalog.Statement, snap duck.Snapshots) ([]column.Column, int, error) {
-	x, _, err := e.reader.enter()
+func (r *reader) insertRows(ctx context.Context, rel *catalog.Relation, st *catalog.Statement, snap duck.Snapshots) ([]column.Column, int, error) {
+	x, _, err := r.enter()
 	if err != nil {
 		return nil, 0, err
 	}
-	defer e.reader.leave()
+	defer r.leave()
 	target := duck.InsertTarget{Name: rel.Name, Fields: rel.Fields, Defaults: rel.Defaults}
 	cols, n, err := x.InsertRows(ctx, target, st.Tail, nil, snap)
 	return cols, n, moved(err, st.Text, func(pos int) int { return pos + st.TailAt - st.Span.Start })
@@ -77,7 +77,7 @@ func (b *block) insert(rel *catalog.Relation, st *catalog.Statement) error {
 	if err := mayReplace(rel, st); err != nil {
 		return err
 	}
-	cols, n, err := b.e.insertRows(b.ctx, rel, st, b)
+	cols, n, err := b.e.asWritten.insertRows(b.ctx, rel, st, b)
 	if err != nil {
 		return err
 	}

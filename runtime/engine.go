@@ -62,6 +62,8 @@ type Engine struct {
 	eval    *duck.Evaluator
 	planner lazyPlanner
 	reader  reader
+	// asWritten reads relations that compute rows which may fail, and what statements change.
+	asWritten reader
 
 	published atomic.Uint64 // the newest commit that readers see
 	catalog   atomic.Pointer[catalog.Catalog]
@@ -188,6 +190,7 @@ func (e *Engine) Close() error {
 	e.closing.Do(func() { close(e.quit) })
 	<-e.done
 	e.reader.close()
+	e.asWritten.close()
 	e.planner.close()
 	e.eval.Close()
 	err := errors.Join(e.log.Close(), e.db.Close(), e.lock.Close())

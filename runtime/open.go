@@ -57,7 +57,7 @@ func Open(o Options) (_ *Engine, err error) {
 		stats: newStats()}
 	e.admit.init(o.Memory / 8)
 	e.lookups.Store(&sync.Map{})
-	e.reader.init(e)
+	e.initReaders()
 	if o.Warm {
 		go func() {
 			if err := e.reader.open(); err != nil && !errors.Is(err, ErrClosed) {
@@ -162,6 +162,7 @@ func (e *Engine) abandon() {
 	}
 	e.eval.Close()
 	e.reader.close()
+	e.asWritten.close()
 }
 
 // load makes tables and views of the last checkpoint.

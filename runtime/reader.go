@@ -30,6 +30,8 @@ type readRelation struct {
 	stored []views.Stored // that only this view's SQL uses
 	reads  []string       // stored relations that a read of it scans
 	key    string         // changes when the definition does
+
+	guarded bool // a row can fail in what a read of it computes
 }
 
 // describe makes the readable form of the graph. It is the committer's.
@@ -48,7 +50,7 @@ func (e *Engine) describe(cat *catalog.Catalog) *readable {
 			continue
 		}
 		v := e.graph.View(rel.ID)
-		r.sql = v.SQL(duck.QuoteIdent)
+		r.sql, r.guarded = v.SQL(duck.QuoteIdent), e.graph.Guarded(rel.ID)
 		for _, s := range v.Stored() {
 			rd.owners[s.Name] = rel.ID
 			if s.Name == v.RejectsName() {
@@ -69,9 +71,12 @@ func (e *Engine) describe(cat *catalog.Catalog) *readable {
 // small queries.
 const minReadBytes = 64 << 20
 
-// reader is the read engine: DuckDB over images, opened at first need.
+// reader is a read engine: DuckDB over images, opened at first need. There are two. What computes rows that may fail is
+// read as it is written, so that a read leaves out the rows that the commit rejected, these and no others, and so is what
+// a statement changes; every other query has DuckDB's optimiser whole.
 type reader struct {
 	e  *Engine
+	o  duck.Options
 	mu sync.RWMutex // held for reading while a query starts, for writing while names are defined
 	// The fields below are guarded by mu.
 	exec    *duck.Exec
@@ -80,7 +85,21 @@ type reader struct {
 	closed  bool
 }
 
-func (r *reader) init(e *Engine) { r.e = e }
+func (e *Engine) initReaders() {
+	memory := max(e.opts.Memory/4, minReadBytes)
+	e.reader.e, e.reader.o = e, duck.Options{MemoryLimit: memory, Threads: e.opts.Workers}
+	e.asWritten.e, e.asWritten.o = e, duck.Options{MemoryLimit: max(memory/2, minReadBytes), Threads: e.opts.Workers, AsWritten: true}
+}
+
+// readerOf returns the read engine for a query over the relations.
+func (e *Engine) readerOf(rd *readable, names []string) *reader {
+	for _, n := range names {
+		if rel := rd.byName[strings.ToLower(n)]; rel != nil && rel.guarded {
+			return &e.asWritten
+		}
+	}
+	return &e.reader
+}
 
 func (r *reader) close() {
 	r.mu.Lock()
@@ -122,7 +141,7 @@ func (r *reader) openLocked() error {
 	if r.exec != nil {
 		return nil
 	}
-	x, err := duck.OpenExec(duck.Options{MemoryLimit: max(r.e.opts.Memory/4, minReadBytes), Threads: r.e.opts.Workers})
+	x, err := duck.OpenExec(r.o)
 	if err == nil {
 		r.exec, r.defined = x, map[string]string{}
 	}
@@ -273,16 +292,16 @@ func (e *Engine) query(ctx context.Context, sql string, params []any) (*Rows, er
 			return nil, err
 		}
 	}
-	return e.start(ctx, rd, sql, params, snap)
+	return e.readerOf(rd, names).start(ctx, rd, sql, params, snap)
 }
 
 // start runs a query over a snapshot that was taken for rd.
-func (e *Engine) start(ctx context.Context, rd *readable, sql string, params []any, snap *snapshot) (*Rows, error) {
-	x, now, err := e.reader.enter()
+func (r *reader) start(ctx context.Context, rd *readable, sql string, params []any, snap *snapshot) (*Rows, error) {
+	x, now, err := r.enter()
 	if err != nil {
 		return nil, err
 	}
-	defer e.reader.leave()
+	defer r.leave()
 	if now != rd {
 		return nil, errDefinedMeanwhile
 	}

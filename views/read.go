@@ -111,6 +111,26 @@ func (v *View) scans(g *Graph, n *plan.Node, names map[string]bool) {
 	}
 }
 
+// Guarded reports whether a read of the relation computes rows that may fail: it is to be run in a DuckDB that evaluates
+// expressions as they are written (plan.SQL).
+func (g *Graph) Guarded(id uint32) bool {
+	v := g.views[id]
+	return v != nil && v.guarded(g, v.Rel.Plan)
+}
+
+func (v *View) guarded(g *Graph, n *plan.Node) bool {
+	for _, st := range v.stages {
+		if st.plan == n {
+			return false
+		}
+	}
+	if n.Op == plan.Scan {
+		id, err := g.resolve(n.Relation)
+		return err == nil && g.Guarded(id)
+	}
+	return n.Fallible() || slices.ContainsFunc(n.Inputs, func(in *plan.Node) bool { return v.guarded(g, in) })
+}
+
 // Snapshot returns the rows of a stored relation as of the last published commit; nil when there is no
 // such relation.
 func (g *Graph) Snapshot(name string) (*image.Snapshot, error) {

@@ -138,7 +138,7 @@ func hasKernel(e *Expr) bool {
 	return e.Kind == Column || e.Kind == Constant || ownRule(e) != nil || kernelFor(e) != nil
 }
 
-// Fallible reports whether evaluating e can fail on some row. What it does not know can.
+// Fallible reports whether evaluating e can fail on some row. Whatever has no kernel can: DuckDB decides.
 func Fallible(e *Expr) bool {
 	switch e.Kind {
 	case Column, Constant, Try:
@@ -147,41 +147,11 @@ func Fallible(e *Expr) bool {
 		n := nativeOf(e)
 		switch {
 		case e.Kind == Call && ownCall(e) != nil:
-		case n == nil && !(e.Kind == Call && infallible[e.Func]) && !(e.Kind == Cast && castsAlways(e)):
-			return true
-		case n != nil && n.fallible != nil && n.fallible(e):
+		case n == nil, n.fallible != nil && n.fallible(e):
 			return true
 		}
 	}
 	return slices.ContainsFunc(e.Args, Fallible)
-}
-
-// infallible are functions without a kernel that give a value or NULL whatever their arguments.
-var infallible = map[string]bool{
-	"lower": true, "upper": true, "lcase": true, "ucase": true, "length": true, "len": true,
-	"strlen": true, "bit_length": true, "reverse": true, "md5": true, "sha256": true, "sha1": true,
-	"hash": true, "trim": true, "ltrim": true, "rtrim": true, "replace": true, "instr": true, "strpos": true, "position": true,
-	"contains": true, "prefix": true, "suffix": true, "starts_with": true, "ends_with": true,
-	"~~": true, "!~~": true, "~~*": true, "!~~*": true, "~~~": true, "concat": true,
-	"concat_ws": true, "greatest": true, "least": true, "ascii": true, "unicode": true, "ord": true,
-	"hex": true, "to_base64": true, "base64": true, "levenshtein": true,
-	"isnan": true, "isinf": true, "isfinite": true, "signbit": true, "sign": true,
-	"atan": true, "atan2": true, "tanh": true, "sinh": true, "cosh": true, "asinh": true,
-	"cbrt": true, "exp": true, "radians": true, "degrees": true, "floor": true, "ceil": true,
-	"ceiling": true, "trunc": true, "typeof": true, "strip_accents": true, "nfc_normalize": true,
-	"year": true, "month": true, "day": true, "hour": true, "minute": true, "second": true,
-	"quarter": true, "week": true, "dayofweek": true, "isodow": true, "dayofyear": true,
-	"weekday": true, "weekofyear": true, "yearweek": true, "dayname": true, "monthname": true,
-	"xor": true, "&": true, "|": true, "~": true, "bit_count": true,
-}
-
-// castsAlways reports whether a cast without a kernel succeeds for every value.
-func castsAlways(e *Expr) bool {
-	from, to := e.Args[0].Type, e.Type
-	if from.Kind == column.TimestampS || from.Kind == column.TimestampMS {
-		return from == to // text is made of microseconds, which do not hold all of them
-	}
-	return from == to || to.Kind == column.Varchar
 }
 
 // Signature is a function that is evaluated without DuckDB.

@@ -10,16 +10,26 @@ import (
 // SQL returns e as DuckDB SQL that binds to the same functions with the same types: every constant
 // carries its type, every cast is written, every operator stands in parentheses. The function col
 // names input column i; its answer is put in as it is.
+// DuckDB without its rewriting of expressions gives the values of this package for it, and fails on the same rows.
 func (e *Expr) SQL(col func(i int) string) string {
 	var b strings.Builder
-	p := printer{&b, col}
+	p := printer{b: &b, col: col}
+	p.expr(e)
+	return b.String()
+}
+
+// Display returns e for people to read: SQL that leaves open what an AND or OR does when one of its arguments fails.
+func (e *Expr) Display(col func(i int) string) string {
+	var b strings.Builder
+	p := printer{b: &b, col: col, people: true}
 	p.expr(e)
 	return b.String()
 }
 
 type printer struct {
-	b   *strings.Builder
-	col func(i int) string
+	b      *strings.Builder
+	col    func(i int) string
+	people bool
 }
 
 // infix are the functions that are written between their two arguments.
@@ -67,9 +77,9 @@ func (p printer) expr(e *Expr) {
 		}
 		b.WriteString(" END")
 	case And:
-		p.list("(", e.Args, " AND ", ")")
+		p.conjunction(e, " AND ", "FALSE")
 	case Or:
-		p.list("(", e.Args, " OR ", ")")
+		p.conjunction(e, " OR ", "TRUE")
 	case Not:
 		p.around("(NOT ", e.Args[0], ")")
 	case IsNull:
@@ -169,6 +179,25 @@ func (p printer) opaque(e *Expr) {
 		s = s[j+1:]
 	}
 	p.b.WriteString(s)
+}
+
+// conjunction prints an AND or OR of which an argument decides even when another one fails: DuckDB's own fails then,
+// or does not, by the order in which it takes the arguments.
+func (p printer) conjunction(e *Expr, between, deciding string) {
+	if p.people || !Fallible(e) {
+		p.list("(", e.Args, between, ")")
+		return
+	}
+	p.b.WriteString("CASE")
+	for _, a := range e.Args {
+		if Fallible(a) {
+			p.around(" WHEN (TRY(", a, ") = "+deciding+")")
+		} else {
+			p.around(" WHEN (", a, " = "+deciding+")")
+		}
+		p.b.WriteString(" THEN " + deciding)
+	}
+	p.list(" ELSE (", e.Args, between, ") END")
 }
 
 // coalesce prints a COALESCE as a CASE: DuckDB 1.5 reads outside of memory, and may crash, where TRY goes over the

@@ -61,7 +61,9 @@ func (a *aggregate) call(arg, filter string) string {
 }
 
 // sql writes the block as a user does.
-func (b *block) sql() string {
+func (b *block) sql() string { return asUser(b.marked()) }
+
+func (b *block) marked() string {
 	var pre string
 	var from []string
 	for i, s := range b.From {
@@ -69,10 +71,10 @@ func (b *block) sql() string {
 		case s.Block == nil:
 			from = append(from, s.Relation)
 		case b.CTE && i == 0:
-			pre = "WITH c0 AS (" + s.Block.sql() + ") "
+			pre = "WITH c0 AS (" + s.Block.marked() + ") "
 			from = append(from, "c0")
 		default:
-			from = append(from, "("+s.Block.sql()+")")
+			from = append(from, "("+s.Block.marked()+")")
 		}
 	}
 	src := from[0]

@@ -3,7 +3,6 @@ package viewtest
 import (
 	"fmt"
 	"math/rand/v2"
-	"regexp"
 	"strings"
 
 	"tidemill/state/column"
@@ -163,8 +162,6 @@ func (g *generator) generic(t column.Type, depth int) expression {
 	}
 }
 
-var hasColumn = regexp.MustCompile(`\bc[0-9]|\$[ga][0-9]`)
-
 // form is SQL with $1, $2 ... for arguments whose types args lists. An argument type of ANY is some type, #
 // the result's own type, and a number the type of that argument.
 type form struct {
@@ -180,6 +177,9 @@ func (g *generator) form(f form, t column.Type, depth int) expression {
 		return g.leaf(t)
 	}
 	out := expression{sql: f.sql, typ: t, fallible: f.fallible, exact: f.exact}
+	if m := marked[f.sql]; m != "" {
+		out.sql = m
+	}
 	if f.args == "" {
 		return out
 	}
@@ -199,17 +199,42 @@ func (g *generator) form(f form, t column.Type, depth int) expression {
 			types[i], _ = column.ParseType(name)
 		}
 		a := g.any(types[i], depth)
-		if i == 0 && strings.HasPrefix(f.sql, "CASE") && !hasColumn.MatchString(a.sql) {
-			// NULL | x is NULL in DuckDB when the NULL is folded before, and else fails with x: under CASE WHEN FALSE
-			// that hangs on the order of its rules.
-			return g.leaf(t)
-		}
-		if a.fallible && (f.sql == "$1 AND $2" || f.sql == "$1 OR $2" || strings.Contains(f.sql, "BETWEEN")) {
-			return g.leaf(t) // whether the operand that fails is evaluated when the other decides is open
-		}
 		out.fallible = out.fallible || a.fallible
 		out.exact = out.exact && a.exact
 		out.sql = strings.ReplaceAll(out.sql, fmt.Sprintf("$%d", i+1), "("+a.sql+")")
 	}
 	return out
 }
+
+// An AND or OR that one operand decides does not fail, whatever the other does, and so a BETWEEN, which is an AND. DuckDB
+// fails or not by the order of its work, so that such a form is written with marks: asUser and asOracle replace them.
+const (
+	markAnd, markOr, markBetween, markNotBetween = "\uE000", "\uE001", "\uE002", "\uE003" // before the first operand
+	sepAnd, sepOr, sepBetween, sepNotBetween     = "\uE004", "\uE005", "\uE006", "\uE007"
+	sepTo, markEnd                               = "\uE008", "\uE009"
+)
+
+var marked = map[string]string{
+	"$1 AND $2":                markAnd + "$1" + sepAnd + "$2" + markEnd,
+	"$1 OR $2":                 markOr + "$1" + sepOr + "$2" + markEnd,
+	"$1 BETWEEN $2 AND $3":     markBetween + "$1" + sepBetween + "$2" + sepTo + "$3" + markEnd,
+	"$1 NOT BETWEEN $2 AND $3": markNotBetween + "$1" + sepNotBetween + "$2" + sepTo + "$3" + markEnd + ")",
+}
+
+// decided are the oracle's macros for the marks.
+var decided = []string{
+	"CREATE MACRO decided_and(a, b) AS CASE WHEN TRY(a) = FALSE THEN FALSE WHEN TRY(b) = FALSE THEN FALSE ELSE (a) AND (b) END",
+	"CREATE MACRO decided_or(a, b) AS CASE WHEN TRY(a) = TRUE THEN TRUE WHEN TRY(b) = TRUE THEN TRUE ELSE (a) OR (b) END",
+	"CREATE MACRO decided_between(x, a, b) AS CASE WHEN TRY(x >= a) = FALSE THEN FALSE WHEN TRY(x <= b) = FALSE THEN FALSE ELSE x >= a AND x <= b END",
+}
+
+var (
+	userMarks = strings.NewReplacer(markAnd, "(", markOr, "(", markBetween, "(", markNotBetween, "((",
+		sepAnd, " AND ", sepOr, " OR ", sepBetween, " BETWEEN ", sepNotBetween, " NOT BETWEEN ", sepTo, " AND ", markEnd, ")")
+	oracleMarks = strings.NewReplacer(markAnd, "decided_and(", markOr, "decided_or(",
+		markBetween, "decided_between(", markNotBetween, "(NOT decided_between(",
+		sepAnd, ", ", sepOr, ", ", sepBetween, ", ", sepNotBetween, ", ", sepTo, ", ", markEnd, ")")
+)
+
+func asUser(sql string) string   { return userMarks.Replace(sql) }
+func asOracle(sql string) string { return oracleMarks.Replace(sql) }

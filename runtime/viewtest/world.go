@@ -235,7 +235,7 @@ func (w *world) change(rel *relation) operation {
 	g := &generator{r: w.r, scope: rel.cols, safe: true}
 	where := ""
 	if w.r.IntN(8) > 0 {
-		where = " WHERE " + g.any(column.T(column.Bool), 2).sql
+		where = " WHERE " + asUser(g.any(column.T(column.Bool), 2).sql)
 	}
 	c := &change{Table: t.Name, Kind: "INSERT", Where: where}
 	switch n := w.r.IntN(10); {
@@ -244,7 +244,7 @@ func (w *world) change(rel *relation) operation {
 		if w.r.IntN(12) == 0 {
 			c.Kind, c.Where = "TRUNCATE", ""
 		} else if where == "" && w.r.IntN(4) > 0 {
-			c.Where = " WHERE " + g.any(column.T(column.Bool), 2).sql
+			c.Where = " WHERE " + asUser(g.any(column.T(column.Bool), 2).sql)
 		}
 	case n < 9 || t.Key != nil:
 		c.Kind, c.Set = "UPDATE", map[int]string{}
@@ -252,7 +252,7 @@ func (w *world) change(rel *relation) operation {
 			if contains(t.Key, i) && w.r.IntN(3) > 0 || w.r.IntN(3) > 0 {
 				continue
 			}
-			c.Set[i] = g.any(col.Type, 2).sql
+			c.Set[i] = asUser(g.any(col.Type, 2).sql)
 			if col.style == summing || col.NotNull {
 				c.Set[i] = random(w.r, col.Type, col.style).sql
 			}

@@ -13,14 +13,14 @@ import (
 // disabledOptimizers are switched off in a Planner. The tables are empty, so whatever reasons from
 // statistics or limits would collapse plans to nothing; unused_columns and unnest_rewriter make some
 // plans fail to serialise; the others hide the operators that we maintain behind DuckDB's own, or
-// move filters and share expressions, which package plan does by its own rules (a filter that can
-// fail may not move).
+// move filters, share expressions and rewrite them, which package plan does by its own rules (a filter
+// that can fail may not move, and what can fail may not be rewritten to what cannot).
 // join_order stays on: over empty tables it still makes no needless cross product.
 const disabledOptimizers = "statistics_propagation,empty_result_pullup,compressed_materialization," +
 	"late_materialization,top_n,limit_pushdown,sampling_pushdown,sum_rewriter,build_side_probe_side," +
 	"join_filter_pushdown,column_lifetime,duplicate_groups,top_n_window_elimination,unused_columns," +
 	"unnest_rewriter,in_clause,filter_pushdown,filter_pullup,common_subexpressions,common_subplan," +
-	"reorder_filter,cte_filter_pusher,regex_range,row_group_pruner,window_self_join"
+	"reorder_filter,expression_rewriter,cte_filter_pusher,regex_range,row_group_pruner,window_self_join"
 
 // scratchSchema is where CREATE TABLE and INSERT texts of users run before they are rolled back.
 const scratchSchema = "tidemill_scratch"

@@ -10,13 +10,14 @@ import (
 	"github.com/duckdb/duckdb-go/v2"
 
 	"tidemill/state/column"
+	"tidemill/views/duck"
 )
 
 // disabledOptimizers are those that a Binder must do without.
 const disabledOptimizers = "statistics_propagation,empty_result_pullup,compressed_materialization," +
 	"late_materialization,top_n,limit_pushdown,sampling_pushdown,sum_rewriter,build_side_probe_side," +
 	"join_filter_pushdown,column_lifetime,duplicate_groups,top_n_window_elimination,unused_columns," +
-	"unnest_rewriter,in_clause,filter_pushdown,filter_pullup,common_subexpressions,common_subplan,reorder_filter," +
+	"unnest_rewriter,in_clause,filter_pushdown,filter_pullup,common_subexpressions,common_subplan,reorder_filter,expression_rewriter," +
 	"cte_filter_pusher,regex_range,row_group_pruner,window_self_join"
 
 // testBinder is a Binder over a database in memory.
@@ -25,6 +26,7 @@ type testBinder struct {
 	db      *sql.DB
 	schemas map[string][]column.Field // by lower-case name
 	names   map[string]string
+	ev      *duck.Evaluator
 
 	volatile map[string]string
 }
@@ -38,8 +40,8 @@ func newBinder(t *testing.T, disabled string) *testBinder {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &testBinder{t: t, db: sql.OpenDB(c), schemas: map[string][]column.Field{}, names: map[string]string{}}
-	t.Cleanup(func() { b.db.Close() })
+	b := &testBinder{t: t, db: sql.OpenDB(c), schemas: map[string][]column.Field{}, names: map[string]string{}, ev: duck.OpenEvaluator()}
+	t.Cleanup(func() { b.db.Close(); b.ev.Close() })
 	b.db.SetMaxOpenConns(1)
 	return b
 }

@@ -5,14 +5,16 @@ import (
 	"fmt"
 	"strings"
 
+	"tidemill/operators/expr"
 	"tidemill/state/column"
 )
 
 // Binder is DuckDB as this package needs it: a database in which every relation is an empty table.
 type Binder interface {
 	// Plan returns json_serialize_plan of a SELECT, with skip_default and skip_empty off. Optimised
-	// plans are made without the optimiser's passes that reason from statistics, serialise badly, or
-	// move filters and share subexpressions, which this package does by its own rules.
+	// plans are made without the optimiser's passes that reason from statistics, serialise badly, move
+	// filters and share subexpressions, or rewrite expressions so that they fail on other rows: what is
+	// needed of these this package does by its own rules.
 	Plan(selectSQL string, optimize bool) ([]byte, error)
 	// Columns returns the SELECT's output columns.
 	Columns(selectSQL string) ([]column.Field, error)
@@ -23,9 +25,9 @@ type Binder interface {
 
 // Build returns the plan of a view's SELECT, ready to be lowered to operators. Its columns have the
 // names that DuckDB gives the SELECT's; a name that repeats gets _1, _2 and so on. An error about the
-// SELECT is an *Error with its place, or the Binder's.
-func Build(b Binder, sql string, lookup Schemas) (*Node, error) {
-	n, err := build(b, sql, lookup)
+// SELECT is an *Error with its place, or the Binder's. The Evaluator computes constants.
+func Build(b Binder, ev expr.Evaluator, sql string, lookup Schemas) (*Node, error) {
+	n, err := build(b, ev, sql, lookup)
 	var e *Error
 	if errors.As(err, &e) {
 		e.locate(sql)
@@ -33,7 +35,7 @@ func Build(b Binder, sql string, lookup Schemas) (*Node, error) {
 	return n, err
 }
 
-func build(b Binder, sql string, lookup Schemas) (*Node, error) {
+func build(b Binder, ev expr.Evaluator, sql string, lookup Schemas) (*Node, error) {
 	raw, err := b.Plan(sql, false)
 	if err != nil {
 		return nil, err
@@ -58,6 +60,9 @@ func build(b Binder, sql string, lookup Schemas) (*Node, error) {
 	n, err := Decode(text, lookup)
 	if err != nil {
 		return nil, err
+	}
+	if n, err = fold(n, ev); err != nil {
+		return nil, fmt.Errorf("compute constants: %w", err)
 	}
 	columns, err := b.Columns(sql)
 	if err != nil {

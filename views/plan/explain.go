@@ -128,7 +128,7 @@ func readable(e *expr.Expr, in []column.Field) string {
 		}
 		return &c
 	}
-	return hide(e).SQL(func(i int) string {
+	return hide(e).Display(func(i int) string {
 		if i >= len(in) {
 			return constants[i-len(in)]
 		}
@@ -141,7 +141,7 @@ func shortConstant(e *expr.Expr) string {
 	if e.Const.Null {
 		return "NULL"
 	}
-	s := e.SQL(nil)
+	s := e.Display(nil)
 	text, _ := strings.CutPrefix(s, "CAST('")
 	text, ok := strings.CutSuffix(text, "' AS "+e.Type.String()+")")
 	if !ok {

@@ -47,7 +47,7 @@ func (b *testBinder) command(d *datadriven.TestData) string {
 		n, err := Decode(text, b.lookup)
 		return b.answer(n, err)
 	case "plan", "types", "sql":
-		n, err := Build(b, d.Input, b.lookup)
+		n, err := Build(b, b.ev, d.Input, b.lookup)
 		out := b.answer(n, err)
 		if err == nil && d.Cmd == "types" {
 			for _, f := range n.Schema {

@@ -20,6 +20,9 @@ import (
 //	FROM (SELECT q.*, TRY(struct_pack(v := CAST(q.c0 AS INTEGER))) AS x0 FROM t AS q) AS q
 //	WHERE q.x0 IS NOT NULL
 //
+// That holds in a DuckDB that evaluates expressions as they are written: its optimiser's rewriting takes
+// errors away, and moves what is in TRY out of it. Where no node is Fallible it may do so.
+//
 // Where a Node stands for operators with state of their own, the text is only DuckDB's equivalent:
 // its sums of floating-point numbers are not exact.
 func SQL(n *Node, relation func(name string) string) string {

@@ -72,7 +72,7 @@ const (
 )
 
 func (b *testBinder) compare(sql string) outcome {
-	n, err := Build(b, sql, b.lookup)
+	n, err := Build(b, b.ev, sql, b.lookup)
 	if err != nil {
 		var e *Error
 		if !errors.As(err, &e) {
@@ -138,7 +138,11 @@ func TestPrintedPlansLeaveErrorsOut(t *testing.T) {
 		{"SELECT k FROM r WHERE s::INT > 0", "[1] [4]"},
 		{"SELECT k FROM r WHERE s::INT IS NULL", "[3]"},
 		{"SELECT k FROM r WHERE s::INT > 0 AND k < 3", "[1]"},
-		{"SELECT k FROM r WHERE s::INT > 0 OR k = 2", "[1] [4]"},
+		{"SELECT k FROM r WHERE s::INT > 0 OR k = 2", "[1] [2] [4]"},
+		{"SELECT k, s::INT > 0 AND k > 2 AS v FROM r", "[1 false] [2 false] [3 <nil>] [4 true]"},
+		{"SELECT s::INT AS v, s::INT + 1 AS w FROM r", "[1 2] [4 5] [<nil> <nil>]"},
+		{"SELECT k FROM r WHERE (s::INT IN (1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13)) IS NOT NULL", "[1] [4]"},
+		{"SELECT k, (k * 100)::TINYINT = 5 AS v FROM r", "[1 false]"},
 		{"SELECT k, TRY(s::INT) AS v FROM r", "[1 1] [2 <nil>] [3 <nil>] [4 4] [5 <nil>]"},
 		{"SELECT count(*) AS c, sum(s::INT) AS v FROM r", "[3 5]"},
 		{"SELECT count(*) AS c, sum(s::INT) FILTER (WHERE k < 2) AS v FROM r", "[5 1]"},
@@ -151,7 +155,7 @@ func TestPrintedPlansLeaveErrorsOut(t *testing.T) {
 		{"SELECT t::INT AS x FROM (VALUES ('1'), ('x')) v(t)", "[1]"},
 		{"SELECT 'x'::INT AS x", ""},
 	} {
-		n, err := Build(b, c.sql, b.lookup)
+		n, err := Build(b, b.ev, c.sql, b.lookup)
 		if err != nil {
 			if c.want != "" {
 				t.Errorf("%s: %v", c.sql, err)

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"tidemill/operators/expr"
 	"tidemill/state/column"
 )
@@ -97,6 +99,11 @@ func anyFallible(list []*expr.Expr) bool {
 		}
 	}
 	return false
+}
+
+// Fallible reports whether an expression of the node itself can fail.
+func (n *Node) Fallible() bool {
+	return anyFallible(expressions(n)) || slices.ContainsFunc(n.Rows, anyFallible)
 }
 
 // withInputs returns n over other inputs, which output the same columns.
