@@ -26,8 +26,8 @@ func (s *step) run(v *View) error {
 	if s.born != v && !s.changed(v) {
 		return nil
 	}
-	// A view in which no row is known to fail has nowhere to keep one. Should DuckDB refuse a value in spite of
-	// that, the row is left out, as it would be with rejects, and its retraction too.
+	// A view in which no row can fail has nowhere to keep one. Should DuckDB refuse a value that a kernel leaves to it in
+	// spite of that, the row is left out, as it would be with rejects, and its retraction too.
 	v.active, v.bad, v.delta = true, &operators.Rejects{}, nil
 	for _, st := range v.stages {
 		if err := st.op.Begin(s.commit, s.born == v); err != nil {

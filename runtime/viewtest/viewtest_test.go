@@ -15,7 +15,8 @@ var (
 	commitsFlag  = flag.Int("viewtest.commits", 25, "commits of a case")
 )
 
-// TestViews runs four seeds, one given, or as many as fit the duration. Its last line has the seeds and the totals.
+// TestViews runs four seeds, one given, or as many fresh ones as fit the duration, which it names first. Its last line
+// has the seeds and the totals.
 func TestViews(t *testing.T) {
 	run := &seeds{t: t, start: time.Now()}
 	switch {
@@ -24,7 +25,9 @@ func TestViews(t *testing.T) {
 	case *durationFlag == 0:
 		run.from(1, func(seed uint64) bool { return seed <= *casesFlag })
 	default:
-		run.from(uint64(run.start.UnixNano()), func(uint64) bool { return time.Since(run.start) < *durationFlag })
+		fresh := uint64(run.start.UnixNano())
+		t.Logf("seeds from %d", fresh)
+		run.from(fresh, func(uint64) bool { return time.Since(run.start) < *durationFlag })
 	}
 	t.Logf("seeds %d to %d, %d commits each, %v: %v\n%s", run.first, run.last, *commitsFlag, time.Since(run.start).Round(time.Second), &run.totals, run.totals.Why())
 }
