@@ -23,6 +23,7 @@ type block struct {
 	tables map[uint32]*overlay
 	order  []*overlay // by their first change
 	n      int        // rows changed
+	params []any      // of a block of one statement
 }
 
 // inBlock runs fn on the committer and commits what it did. The answer is the number of rows changed and the commit.
@@ -192,7 +193,7 @@ func (b *block) query(sql string) (*duck.Rows, error) {
 		return nil, err
 	}
 	defer b.e.asWritten.leave()
-	return x.Query(b.ctx, sql, nil, b)
+	return x.Query(b.ctx, sql, b.params, b)
 }
 
 // read returns all rows of a SELECT over what the block sees.

@@ -3,6 +3,7 @@ package runtime
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"time"
 
@@ -212,6 +213,7 @@ func (e *Engine) sync() <-chan synced {
 // apply brings tables and operators to commit n. Replay runs it too: it reads rec and the state, nothing
 // else.
 func (e *Engine) apply(n uint64, rec *logrec.Record) error {
+	e.changed = e.changed[:0]
 	deltas := map[uint32]views.Delta{}
 	var born *views.View
 	for i := 0; i < len(rec.Entries); {
@@ -235,6 +237,9 @@ func (e *Engine) apply(n uint64, rec *logrec.Record) error {
 		}
 		if err != nil {
 			return fmt.Errorf("commit %d: %w", n, err)
+		}
+		if en.Kind != logrec.Define && !slices.Contains(e.changed, en.Relation) {
+			e.changed = append(e.changed, en.Relation)
 		}
 		deltas[en.Relation] = append(deltas[en.Relation], d...)
 		i++
@@ -301,6 +306,8 @@ func (e *Engine) publish(n uint64) {
 		e.catalog.Store(e.defined)
 		e.readable.Store(e.describe(e.defined))
 		e.defined = nil
+		e.results.forget()
 	}
+	e.results.changed(n, e.changed)
 	e.published.Store(n)
 }

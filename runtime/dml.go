@@ -12,26 +12,30 @@ import (
 	"tidemill/state/column"
 	"tidemill/views/catalog"
 	"tidemill/views/duck"
+	"tidemill/views/plan/token"
 )
 
 // changeRows runs INSERT, UPDATE, DELETE or TRUNCATE. An INSERT whose rows do not depend on relations is made beside the
 // committer and appended; everything else is a block of one statement.
-func (e *Engine) changeRows(ctx context.Context, st *catalog.Statement) (*Answer, error) {
+func (e *Engine) changeRows(ctx context.Context, st *catalog.Statement, params []any) (*Answer, error) {
 	if st.Kind == catalog.Insert && !st.OrIgnore && !mayRead.MatchString(st.Tail) {
 		for {
-			answer, err := e.insertConstants(ctx, st)
+			answer, err := e.insertConstants(ctx, st, params)
 			if !errors.Is(err, ErrSchemaChanged) {
 				return answer, err
 			}
 		}
 	}
-	return e.inBlock(ctx, func(b *block) error { return b.change(st) })
+	return e.inBlock(ctx, func(b *block) error {
+		b.params = params
+		return b.change(st)
+	})
 }
 
 // mayRead finds the words with which an INSERT reads relations. One in a text constant only costs speed.
 var mayRead = regexp.MustCompile(`(?i)\b(from|table|pivot|unpivot|summarize|describe|show)\b`)
 
-func (e *Engine) insertConstants(ctx context.Context, st *catalog.Statement) (*Answer, error) {
+func (e *Engine) insertConstants(ctx context.Context, st *catalog.Statement, params []any) (*Answer, error) {
 	rel, err := Appendable(e.Catalog(), st.Name)
 	if err == nil {
 		err = mayReplace(rel, st)
@@ -39,7 +43,7 @@ func (e *Engine) insertConstants(ctx context.Context, st *catalog.Statement) (*A
 	if err != nil {
 		return nil, err
 	}
-	cols, n, err := e.reader.insertRows(ctx, rel, st, nil)
+	cols, n, err := e.reader.insertRows(ctx, rel, st, params, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -62,14 +66,14 @@ func mayReplace(rel *catalog.Relation, st *catalog.Statement) error {
 }
 
 // insertRows returns the rows that an INSERT makes, defaults filled in.
-func (r *reader) insertRows(ctx context.Context, rel *catalog.Relation, st *catalog.Statement, snap duck.Snapshots) ([]column.Column, int, error) {
+func (r *reader) insertRows(ctx context.Context, rel *catalog.Relation, st *catalog.Statement, params []any, snap duck.Snapshots) ([]column.Column, int, error) {
 	x, _, err := r.enter()
 	if err != nil {
 		return nil, 0, err
 	}
 	defer r.leave()
 	target := duck.InsertTarget{Name: rel.Name, Fields: rel.Fields, Defaults: rel.Defaults}
-	cols, n, err := x.InsertRows(ctx, target, st.Tail, nil, snap)
+	cols, n, err := x.InsertRows(ctx, target, st.Tail, params, snap)
 	return cols, n, moved(err, st.Text, func(pos int) int { return pos + st.TailAt - st.Span.Start })
 }
 
@@ -77,7 +81,7 @@ func (b *block) insert(rel *catalog.Relation, st *catalog.Statement) error {
 	if err := mayReplace(rel, st); err != nil {
 		return err
 	}
-	cols, n, err := b.e.asWritten.insertRows(b.ctx, rel, st, b)
+	cols, n, err := b.e.asWritten.insertRows(b.ctx, rel, st, b.params, b)
 	if err != nil {
 		return err
 	}
@@ -202,8 +206,16 @@ func (o *overlay) delete(rowids *column.Column, key []column.Column, n int) {
 }
 
 // update finds the rows of UPDATE rel SET and their new values: the new rows are logged, not the expressions. Rows
-// whose keys change are deleted and inserted; a new key that is another row's is an error.
+// whose keys change are deleted and inserted; a new key that is another row's is an error. Parameters are numbered or
+// named: the expressions are not read in the order in which they are written.
 func (b *block) update(rel *catalog.Relation, st *catalog.Statement) error {
+	if len(b.params) > 0 {
+		for _, t := range token.Scan(st.Text) {
+			if t.Is(st.Text, "?") {
+				return &UnsupportedError{"? in an UPDATE", "number the parameters: $1, $2"}
+			}
+		}
+	}
 	set, err := assignments(rel, st)
 	if err != nil {
 		return err

@@ -31,6 +31,9 @@ type Options struct {
 	// Replay is how long a restart may take to replay the log: when the commits since the last checkpoint
 	// have taken so long, the next begins. 0 is DefaultReplay.
 	Replay time.Duration
+	// ResultCache bounds the answers of queries that are kept, in bytes; 0 is a sixteenth of Memory, and none are kept
+	// below that.
+	ResultCache int64
 	// Warm opens the read engine beside everything else, so that the first query need not wait for it; else
 	// the first query does, and until then it takes no memory.
 	Warm bool
@@ -64,6 +67,7 @@ type Engine struct {
 	reader  reader
 	// asWritten reads relations that compute rows which may fail, and what statements change.
 	asWritten reader
+	results   results
 
 	published atomic.Uint64 // the newest commit that readers see
 	catalog   atomic.Pointer[catalog.Catalog]
@@ -92,6 +96,7 @@ type Engine struct {
 	since     uncheckpointed
 	looked    time.Time // when memory was last added up
 	stats     *stats
+	changed   []uint32            // tables that the running commit changes
 	removed   []*catalog.Relation // what the running commit drops
 	dropped   []uint32            // relations dropped since the last checkpoint
 }
@@ -189,6 +194,7 @@ func (e *Engine) Checkpoint(ctx context.Context) error {
 func (e *Engine) Close() error {
 	e.closing.Do(func() { close(e.quit) })
 	<-e.done
+	e.results.close()
 	e.reader.close()
 	e.asWritten.close()
 	e.planner.close()

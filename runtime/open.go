@@ -43,6 +43,9 @@ func Open(o Options) (_ *Engine, err error) {
 	if o.Workers == 0 {
 		o.Workers = stdruntime.GOMAXPROCS(0)
 	}
+	if o.ResultCache == 0 {
+		o.ResultCache = o.Memory / 16
+	}
 	if o.Replay == 0 {
 		o.Replay = DefaultReplay
 	}
@@ -58,6 +61,7 @@ func Open(o Options) (_ *Engine, err error) {
 	e.admit.init(o.Memory / 8)
 	e.lookups.Store(&sync.Map{})
 	e.initReaders()
+	e.results.init(e, o.ResultCache)
 	if o.Warm {
 		go func() {
 			if err := e.reader.open(); err != nil && !errors.Is(err, ErrClosed) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -29,6 +30,7 @@ type readRelation struct {
 	sql    string         // of a derived one
 	stored []views.Stored // that only this view's SQL uses
 	reads  []string       // stored relations that a read of it scans
+	tables []uint32       // base tables below it
 	key    string         // changes when the definition does
 
 	guarded bool // a row can fail in what a read of it computes
@@ -37,10 +39,12 @@ type readRelation struct {
 // describe makes the readable form of the graph. It is the committer's.
 func (e *Engine) describe(cat *catalog.Catalog) *readable {
 	rd := &readable{catalog: cat, byName: map[string]*readRelation{}, owners: map[string]uint32{}}
+	below := map[uint32][]uint32{}
 	for _, rel := range cat.Relations() {
+		below[rel.ID] = tablesBelow(rel, below)
 		names := map[string]bool{}
 		e.graph.Reads(rel.ID, names)
-		r := readRelation{name: rel.Name, key: fmt.Sprintf("%d.%d", rel.ID, rel.Version)}
+		r := readRelation{name: rel.Name, tables: below[rel.ID], key: fmt.Sprintf("%d.%d", rel.ID, rel.Version)}
 		for n := range names {
 			r.reads = append(r.reads, n)
 		}
@@ -54,7 +58,7 @@ func (e *Engine) describe(cat *catalog.Catalog) *readable {
 		for _, s := range v.Stored() {
 			rd.owners[s.Name] = rel.ID
 			if s.Name == v.RejectsName() {
-				rd.relations = append(rd.relations, readRelation{name: s.Name, fields: s.Fields, reads: []string{s.Name}, key: r.key})
+				rd.relations = append(rd.relations, readRelation{name: s.Name, fields: s.Fields, reads: []string{s.Name}, tables: r.tables, key: r.key})
 			} else {
 				r.stored = append(r.stored, s)
 			}
@@ -65,6 +69,22 @@ func (e *Engine) describe(cat *catalog.Catalog) *readable {
 		rd.byName[strings.ToLower(rd.relations[i].name)] = &rd.relations[i]
 	}
 	return rd
+}
+
+// tablesBelow returns the base tables that a relation follows, itself when it is one. Those of what it follows are known.
+func tablesBelow(rel *catalog.Relation, below map[uint32][]uint32) []uint32 {
+	if rel.Kind == catalog.Table {
+		return []uint32{rel.ID}
+	}
+	var out []uint32
+	for _, id := range rel.DependsOn {
+		for _, t := range below[id] {
+			if !slices.Contains(out, t) {
+				out = append(out, t)
+			}
+		}
+	}
+	return out
 }
 
 // minReadBytes is the least that the read engine may use: below a few dozen blocks of 256 KiB DuckDB refuses even
@@ -254,14 +274,57 @@ var errDefinedMeanwhile = errors.New("a definition came between")
 type Rows struct {
 	*duck.Rows
 	Commit uint64
+	closed func() // called by Close, once; may be nil
+}
+
+// Close ends the query and lets go of its memory. It may be called more than once.
+func (r *Rows) Close() {
+	r.Rows.Close()
+	if f := r.closed; f != nil {
+		r.closed = nil
+		f()
+	}
+}
+
+// after calls f when the rows are closed.
+func (r *Rows) after(f func()) {
+	was := r.closed
+	r.closed = func() {
+		if was != nil {
+			was()
+		}
+		f()
+	}
 }
 
 // Query runs one SELECT over all relations as of one commit, the newest or a later one than when the call
 // began. The caller closes the rows. Errors are *duck.SQLError, or the engine's.
 func (e *Engine) Query(ctx context.Context, sql string, params []any) (*Rows, error) {
+	return e.compute(ctx, &cacheable{sql: sql, params: params}, nil)
+}
+
+// cacheable is a query as the result cache knows it.
+type cacheable struct {
+	key      string
+	sql      string
+	params   []any
+	volatile bool
+}
+
+// uncached runs a query for one request alone.
+func (e *Engine) uncached(ctx context.Context, q *cacheable) (*Answer, error) {
+	rows, err := e.Query(ctx, q.sql, q.params)
+	if err != nil {
+		return nil, err
+	}
+	return &Answer{Rows: rows, Commit: rows.Commit, From: Computed}, nil
+}
+
+// compute runs a query. With c the result cache is told of its snapshot.
+func (e *Engine) compute(ctx context.Context, q *cacheable, c *computation) (*Rows, error) {
 	e.stats.queries.Add(1)
 	for {
-		rows, err := e.query(ctx, sql, params)
+		rows, err := e.query(ctx, q, c)
 		if !errors.Is(err, errDefinedMeanwhile) {
 			return rows, err
 		}
@@ -269,30 +332,46 @@ func (e *Engine) Query(ctx context.Context, sql string, params []any) (*Rows, er
 }
 
 // query does not hold the reader's lock while it waits for the committer, which may be about to take it.
-func (e *Engine) query(ctx context.Context, sql string, params []any) (*Rows, error) {
+func (e *Engine) query(ctx context.Context, q *cacheable, c *computation) (*Rows, error) {
 	x, rd, err := e.reader.enter()
 	if err != nil {
 		return nil, err
 	}
-	names, err := x.TableNames(sql)
+	var reading duck.Reading
+	if c != nil && c.reading != nil {
+		reading = *c.reading
+	} else {
+		reading, err = x.Reads(q.sql)
+	}
 	e.reader.leave()
 	if err != nil {
 		return nil, err
 	}
+	tables, ours := rd.tablesOf(reading.Names)
+	noted := func(commit uint64) {
+		if c != nil {
+			c.reading = &reading
+			e.results.begin(c, commit, tables, q.volatile || !ours || reading.Other)
+		}
+	}
 	snap := &snapshot{commit: e.Commit()}
-	if rd.knowsAny(names) {
+	if rd.knowsAny(reading.Names) {
 		err = e.do(ctx, func() error {
 			if e.readable.Load() != rd {
 				return errDefinedMeanwhile
 			}
-			snap, err = e.take(rd, names)
+			if snap, err = e.take(rd, reading.Names); err == nil {
+				noted(snap.commit)
+			}
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
+	} else {
+		noted(snap.commit)
 	}
-	return e.readerOf(rd, names).start(ctx, rd, sql, params, snap)
+	return e.readerOf(rd, reading.Names).start(ctx, rd, q.sql, q.params, snap)
 }
 
 // start runs a query over a snapshot that was taken for rd.
@@ -309,7 +388,7 @@ func (r *reader) start(ctx context.Context, rd *readable, sql string, params []a
 	if err != nil {
 		return nil, err
 	}
-	return &Rows{rows, snap.commit}, nil
+	return &Rows{Rows: rows, Commit: snap.commit}, nil
 }
 
 func (rd *readable) knowsAny(names []string) bool {

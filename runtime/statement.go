@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"tidemill/state/column"
 	"tidemill/views"
 	"tidemill/views/catalog"
+	"tidemill/views/plan/token"
 )
 
 // Answer is what a statement gives: rows of a query, which the caller reads and closes, or a small table.
@@ -19,39 +21,80 @@ type Answer struct {
 	Cols   []column.Column
 	N      int
 	Commit uint64
+	// Age is how long before the request a commit changed what the answer reads; 0 unless it is FromStale.
+	Age  time.Duration
+	From Origin
 }
 
-// Execute runs one statement, or one transaction from BEGIN to COMMIT, which is one commit or none (catalog.Units
+// Execute runs one statement without parameters, as Run does.
+func (e *Engine) Execute(ctx context.Context, sql string) (*Answer, error) {
+	return e.Run(ctx, Statement{SQL: sql})
+}
+
+// Run runs one statement, or one transaction from BEGIN to COMMIT, which is one commit or none (catalog.Units
 // cuts a text into these). Errors about it are *catalog.SyntaxError, *catalog.NameError,
 // *catalog.DependentsError, *plan.Error, *duck.SQLError, *NotNullError, *ConflictError, *UnsupportedError and
 // *TransactionError, those of a transaction's statements in a *BlockError; others are the engine's.
-func (e *Engine) Execute(ctx context.Context, sql string) (*Answer, error) {
-	if units := catalog.Units(sql); len(units) == 1 && units[0].Statements > 1 {
-		return e.transaction(ctx, sql, catalog.Split(sql))
+func (e *Engine) Run(ctx context.Context, s Statement) (*Answer, error) {
+	toks := withoutSemicolons(s.SQL, token.Scan(s.SQL))
+	q := cacheable{params: s.Params}
+	if e.results.limit > 0 && len(toks) > 0 {
+		q.key = normalise(s.SQL, toks, s.Params)
+		q.sql = s.SQL[toks[0].Start:toks[len(toks)-1].End]
+		if a := e.results.find(&q, s.MaxAge); a != nil {
+			return a, nil
+		}
 	}
-	st, err := catalog.Parse(sql)
+	if units := catalog.Units(s.SQL); len(units) == 1 && units[0].Statements > 1 {
+		return e.runTransaction(ctx, &s)
+	}
+	st, err := catalog.Parse(s.SQL)
 	if err != nil {
 		return nil, err
 	}
+	if needs := accessOf(st.Kind); !s.Access.allows(needs) {
+		return nil, &AccessError{Statement: string(st.Kind), Needs: needs}
+	}
 	switch st.Kind {
 	case catalog.Query:
-		rows, err := e.Query(ctx, st.Text, nil)
-		if err != nil {
-			return nil, err
+		q.sql, q.volatile = st.Text, isVolatile(s.SQL, toks)
+		if e.results.limit <= 0 || q.volatile && s.MaxAge <= 0 {
+			return e.uncached(ctx, &q)
 		}
-		return &Answer{Rows: rows, Commit: rows.Commit}, nil
+		return e.results.answer(ctx, &q, s.MaxAge)
+	case catalog.Insert, catalog.Delete, catalog.Update, catalog.Truncate:
+		return e.changeRows(ctx, &st, s.Params)
+	}
+	if len(s.Params) > 0 {
+		return nil, &UnsupportedError{Words: "a parameter in " + string(st.Kind), Hint: "queries, INSERT, UPDATE and DELETE take parameters"}
+	}
+	return e.runOther(ctx, &st)
+}
+
+// runTransaction checks what goes with a transaction before it runs.
+func (e *Engine) runTransaction(ctx context.Context, s *Statement) (*Answer, error) {
+	if !s.Access.allows(ToWrite) {
+		return nil, &AccessError{Statement: "BEGIN", Needs: ToWrite}
+	}
+	if len(s.Params) > 0 {
+		return nil, &UnsupportedError{Words: "a parameter in a transaction", Hint: "write the values into its statements"}
+	}
+	return e.transaction(ctx, s.SQL, catalog.Split(s.SQL))
+}
+
+// runOther runs what is no query and changes no rows.
+func (e *Engine) runOther(ctx context.Context, st *catalog.Statement) (*Answer, error) {
+	switch st.Kind {
 	case catalog.CreateTable:
 		return e.createTable(ctx, st.Text)
 	case catalog.CreateView:
-		return e.createView(ctx, &st)
+		return e.createView(ctx, st)
 	case catalog.Drop:
-		return e.drop(ctx, &st)
+		return e.drop(ctx, st)
 	case catalog.CreateAs:
-		return e.createTableAs(ctx, &st)
+		return e.createTableAs(ctx, st)
 	case catalog.Begin, catalog.Commit, catalog.Rollback:
-		return nil, inTransaction(&st, 0, 1)
-	case catalog.Insert, catalog.Delete, catalog.Update, catalog.Truncate:
-		return e.changeRows(ctx, &st)
+		return nil, inTransaction(st, 0, 1)
 	case catalog.Checkpoint:
 		err := e.Checkpoint(ctx)
 		return created(e.Commit(), err)
@@ -60,9 +103,9 @@ func (e *Engine) Execute(ctx context.Context, sql string) (*Answer, error) {
 	case catalog.Describe:
 		return e.describeRelation(st.Name)
 	case catalog.ExplainNew, catalog.ExplainView:
-		return e.explain(ctx, &st)
+		return e.explain(ctx, st)
 	}
-	return nil, e.unsupported(&st)
+	return nil, e.unsupported(st)
 }
 
 // unsupported says what is wrong with a statement that is none of ours: DuckDB may find that it is no SQL.

@@ -84,6 +84,7 @@ type Stats struct {
 	Evicted         int64            `json:"entries_evicted"`
 	Queries         int64            `json:"queries"`
 	Lookups         int64            `json:"lookups"`
+	ResultCache     ResultStats      `json:"result_cache"`
 	LogBytes        int64            `json:"log_bytes"`
 	StateDiskBytes  int64            `json:"state_disk_bytes"`
 	MemoryLimit     int64            `json:"memory_limit_bytes"`
@@ -92,6 +93,15 @@ type Stats struct {
 	Checkpointing   bool             `json:"checkpointing"`
 	Failed          string           `json:"failed,omitempty"`
 	RequestsInQueue int              `json:"requests_in_queue"`
+}
+
+// ResultStats counts what the result cache does.
+type ResultStats struct {
+	Hits    int64 `json:"hits"`   // answers that were right
+	Stale   int64 `json:"stale"`  // old answers for those who accept them
+	Misses  int64 `json:"misses"` // computed and kept
+	Evicted int64 `json:"evicted"`
+	Entries int   `json:"entries"`
 }
 
 // RelationStats is a table or view in Stats.
@@ -116,6 +126,8 @@ func (e *Engine) Stats() Stats {
 		Checkpoint: e.db.Applied(), Commit: e.Commit(), RequestsInQueue: len(e.requests),
 		Memory: map[string]int64{"state_database": e.db.CacheBytes(), "requests": e.admit.inFlight()},
 	}
+	s.ResultCache = ResultStats{Hits: e.results.hits.Load(), Stale: e.results.stale.Load(), Misses: e.results.misses.Load(), Evicted: e.results.evicted.Load()}
+	s.Memory["results"], s.ResultCache.Entries = e.results.memory()
 	if err := e.failure(); err != nil {
 		s.Failed = err.Error()
 	}

@@ -125,7 +125,7 @@ var gates = []struct {
 	{"github.com/duckdb/duckdb-go/v2", nil, true},
 	// Arrow, where it comes in and goes out.
 	{"github.com/apache/arrow-go/v18", []string{"state/column", "views/duck", "runtime/decode", "runtime/httpd", "runtime/flightd", "nexmark", "cmd"}, true},
-	{"github.com/apache/arrow-go/v18/parquet", []string{"runtime/tier", "sources/file", "sinks/file"}, true},
+	{"github.com/apache/arrow-go/v18/parquet", []string{"runtime/tier", "runtime/httpd", "sources/file", "sinks/file"}, true},
 	{"github.com/klauspost/compress", []string{"runtime/decode", "runtime/httpd", "runtime/tier", "cmd"}, true},
 	{"github.com/pierrec/lz4/v4", []string{"runtime/decode"}, true},
 	// Protocols.

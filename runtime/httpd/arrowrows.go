@@ -12,40 +12,48 @@ import (
 	"tidemill/state/column"
 )
 
-// arrowRows writes rows as an Arrow IPC stream: the schema comes with the first batch, or with the end.
-type arrowRows struct {
-	rows   arrowSource       // or
-	table  arrow.RecordBatch // a table that is all there, given once and released by next
-	writer *ipc.Writer
-	out    appender
+// arrowSource is an answer's rows as Arrow batches, which the caller releases; the error is io.EOF after the last.
+type arrowSource interface {
+	Schema() (*arrow.Schema, error)
+	NextArrow() (arrow.RecordBatch, error)
 }
 
-// appender collects what the IPC writer makes.
-type appender struct{ b []byte }
-
-func (a *appender) Write(p []byte) (int, error) {
-	a.b = append(a.b, p...)
-	return len(p), nil
+// tableArrow gives a table that is all there, once.
+type tableArrow struct {
+	schema *arrow.Schema
+	rec    arrow.RecordBatch // nil when it has been given
 }
 
-func newArrowRows(a *runtime.Answer) (*arrowRows, error) {
-	r := &arrowRows{}
-	var schema *arrow.Schema
-	var err error
-	if a.Rows != nil {
-		r.rows = a.Rows
-		schema, err = r.rows.Schema()
-	} else if r.table, err = recordOf(a.Fields, a.Cols, a.N); err == nil {
-		schema = r.table.Schema()
+// Schema implements arrowSource.
+func (t *tableArrow) Schema() (*arrow.Schema, error) { return t.schema, nil }
+
+// NextArrow implements arrowSource.
+func (t *tableArrow) NextArrow() (arrow.RecordBatch, error) {
+	rec := t.rec
+	if t.rec = nil; rec == nil {
+		return nil, io.EOF
 	}
+	return rec, nil
+}
+
+// arrowSourceOf returns the answer's rows as Arrow batches.
+func arrowSourceOf(a *runtime.Answer) (arrowSource, error) {
+	if a.Rows != nil {
+		return a.Rows, nil
+	}
+	rec, err := recordOf(a.Fields, a.Cols, a.N)
 	if err != nil {
 		return nil, err
 	}
-	r.writer = ipc.NewWriter(&r.out, ipc.WithSchema(schema))
-	return r, nil
+	t := &tableArrow{schema: rec.Schema(), rec: rec}
+	if a.N == 0 {
+		t.rec = nil
+	}
+	return t, nil
 }
 
-// recordOf makes a record batch of columns; it shares their memory.
+// recordOf makes a record batch of columns; it shares their memory, which is the collector's, so that it need not
+// be released.
 func recordOf(fields []column.Field, cols []column.Column, n int) (arrow.RecordBatch, error) {
 	fs, arrays := make([]arrow.Field, len(fields)), make([]arrow.Array, len(fields))
 	for i, f := range fields {
@@ -58,14 +66,33 @@ func recordOf(fields []column.Field, cols []column.Column, n int) (arrow.RecordB
 	return array.NewRecordBatch(arrow.NewSchema(fs, nil), arrays, int64(n)), nil
 }
 
-func (r *arrowRows) next(dst []byte) ([]byte, error) {
-	var rec arrow.RecordBatch
-	var err error
-	if r.rows != nil {
-		rec, err = r.rows.NextArrow()
-	} else if rec, r.table = r.table, nil; rec == nil {
-		err = io.EOF
+// arrowRows writes rows as an Arrow IPC stream: the schema comes with the first batch, or with the end.
+type arrowRows struct {
+	rows   arrowSource
+	writer *ipc.Writer
+	out    appender
+}
+
+// appender collects what a writer makes.
+type appender struct{ b []byte }
+
+func (a *appender) Write(p []byte) (int, error) {
+	a.b = append(a.b, p...)
+	return len(p), nil
+}
+
+func newArrowRows(rows arrowSource) (*arrowRows, error) {
+	schema, err := rows.Schema()
+	if err != nil {
+		return nil, err
 	}
+	r := &arrowRows{rows: rows}
+	r.writer = ipc.NewWriter(&r.out, ipc.WithSchema(schema))
+	return r, nil
+}
+
+func (r *arrowRows) next(dst []byte) ([]byte, error) {
+	rec, err := r.rows.NextArrow()
 	if err != nil {
 		return dst, err
 	}
@@ -77,11 +104,7 @@ func (r *arrowRows) next(dst []byte) ([]byte, error) {
 	return r.out.b, nil
 }
 
-func (r *arrowRows) close() {
-	if r.table != nil {
-		r.table.Release()
-	}
-}
+func (r *arrowRows) close() {}
 
 func (r *arrowRows) end(dst []byte) ([]byte, error) {
 	r.out.b = dst

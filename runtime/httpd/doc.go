@@ -10,7 +10,7 @@
 // What it does not do: it keeps no state, starts no goroutine for a request beside net/http's own,
 // authenticates nobody (listen on loopback, or behind a proxy that does), and speaks HTTP/1.1 without TLS.
 //
-//	POST /sql            sql.go     catalog.Split -> Execute -> stream.go -> jsonrows.go | arrowrows.go
+//	POST /sql            sql.go     catalog.Units -> Run -> stream.go -> jsonrows.go, csvrows.go, arrowrows.go or parquetrows.go
 //	POST /append/{t}     append.go  body.go -> decode -> Append
 //	GET  /lookup/{r}/{k} lookup.go  LookupRow -> one row as JSON
 package httpd

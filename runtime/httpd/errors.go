@@ -43,6 +43,10 @@ func problemOf(err error) *Problem {
 		return &Problem{Status: http.StatusServiceUnavailable, Slug: "stopped", SQLState: "58030",
 			Hint: "reads go on; look at the disk and restart the server. A producer repeats the append with the same seq"}
 	}
+	if e, ok := errors.AsType[*runtime.AccessError](err); ok {
+		return &Problem{Status: http.StatusForbidden, Slug: "forbidden", SQLState: "42501", Detail: e.Statement + " is not for this token",
+			Hint: "use a token for " + accessNames[e.Needs]}
+	}
 	for _, translate := range []func(error) *Problem{statementProblem, bodyProblem, appendProblem, pressureProblem} {
 		if p := translate(err); p != nil {
 			return p
@@ -57,6 +61,9 @@ func problemOf(err error) *Problem {
 	return &Problem{Status: http.StatusInternalServerError, Slug: "internal", SQLState: "XX000",
 		Hint: "this is a defect of Tidemill or damage on disk: the server's log has the details"}
 }
+
+// accessNames are the words for levels of access, in token files and hints.
+var accessNames = map[runtime.Access]string{runtime.ToRead: "read", runtime.ToWrite: "write", runtime.ToAdmin: "admin"}
 
 // sentinels are the errors that need no fields. More particular ones, which wrap others, come first.
 var sentinels = []struct {

@@ -46,6 +46,7 @@ func TestTranslate(t *testing.T) {
 		{&runtime.KeyError{Relation: "kv", Columns: []string{"a"}, Given: 1, Cause: errors.New("x")}, 400, "bad-key", "22P02"},
 		{&runtime.NotNullError{Table: "kv", Column: "id", Row: 1}, 400, "bad-row", "23502"},
 		{&runtime.UnsupportedError{Words: "ALTER TABLE"}, 400, "not-supported", "0A000"},
+		{&runtime.AccessError{Statement: "DROP", Needs: runtime.ToAdmin}, 403, "forbidden", "42501"},
 		{decode.ErrTooLarge, 413, "too-large", "54000"},
 		{decode.ErrEncoding, 415, "unknown-encoding", "0A000"},
 		{decode.ErrCorrupt, 400, "bad-body", "22P03"},

@@ -52,9 +52,9 @@ func (f *fakeEngine) Append(ctx context.Context, req runtime.AppendRequest) (run
 	return runtime.AppendResult{Commit: 7, Accepted: req.N}, nil
 }
 
-func (f *fakeEngine) Execute(ctx context.Context, sql string) (*runtime.Answer, error) {
+func (f *fakeEngine) Run(ctx context.Context, s runtime.Statement) (*runtime.Answer, error) {
 	if f.execute != nil {
-		return f.execute(ctx, sql)
+		return f.execute(ctx, s.SQL)
 	}
 	return nil, errors.New("no such statement in this test")
 }

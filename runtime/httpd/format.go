@@ -12,18 +12,24 @@ type format int
 const (
 	formatJSON format = iota // an array of objects
 	formatNDJSON
+	formatCSV
 	formatArrow
+	formatParquet
 )
 
-var formatNames = map[string]format{"json": formatJSON, "ndjson": formatNDJSON, "arrow": formatArrow}
+const typeParquet = "application/vnd.apache.parquet"
 
-var formatTypes = [...][]string{formatJSON: typeJSON, formatNDJSON: {"application/x-ndjson"}, formatArrow: {typeArrow}}
+var formatNames = map[string]format{"json": formatJSON, "ndjson": formatNDJSON, "csv": formatCSV, "arrow": formatArrow, "parquet": formatParquet}
+
+var formatTypes = [...][]string{formatJSON: typeJSON, formatNDJSON: {"application/x-ndjson"}, formatCSV: {"text/csv; charset=utf-8; header=present"},
+	formatArrow: {typeArrow}, formatParquet: {typeParquet}}
 
 // mediaFormats are the media types and ranges of an Accept header that mean one of ours.
 var mediaFormats = map[string]format{
 	"application/json": formatJSON, "*/*": formatJSON, "application/*": formatJSON,
 	"application/x-ndjson": formatNDJSON, "application/ndjson": formatNDJSON, "application/jsonl": formatNDJSON,
-	typeArrow: formatArrow,
+	"text/csv": formatCSV, "text/*": formatCSV,
+	typeArrow: formatArrow, typeParquet: formatParquet,
 }
 
 // acceptedFormat chooses by an Accept header: the highest quality, then the more particular, then the first.
@@ -47,7 +53,7 @@ func acceptedFormat(accept []string) (format, error) {
 	if !found && len(accept) > 0 {
 		return 0, &Problem{Status: http.StatusNotAcceptable, Slug: "not-acceptable", SQLState: "0A000",
 			Detail: "no answer can be given as " + cut(strings.Join(accept, ", ")),
-			Hint:   "accept application/json, application/x-ndjson or " + typeArrow}
+			Hint:   "accept application/json, application/x-ndjson, text/csv, " + typeArrow + " or " + typeParquet}
 	}
 	return best, nil
 }

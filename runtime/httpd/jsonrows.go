@@ -12,28 +12,59 @@ type rowSource interface {
 	load() (int, error)
 	// value appends a value of the batch as JSON.
 	value(dst []byte, col, row int) []byte
+	// text appends a value of the batch as text, or reports that it is NULL.
+	text(dst []byte, col, row int) (out []byte, null bool)
 	close()
 }
 
-// jsonRows writes rows as a JSON array of objects, or as an object a line.
+// outColumn is a column of an answer, with a name that no other has.
+type outColumn struct{ name, sqlType string }
+
+// jsonRows writes rows as a JSON array of objects, or as an object a line. With shape=rows a row is an array, and
+// the columns are told once.
 //
 //	[{"id":1,"n":2},
 //	{"id":2,"n":null}]
+//
+//	{"columns":[{"name":"id","type":"BIGINT"},{"name":"n","type":"BIGINT"}],"rows":[
+//	[1,2],
+//	[2,null]]}
 type jsonRows struct {
 	source rowSource
 	before [][]byte // what stands before each column's value: `{"id":`, `,"n":`
-	array  bool
-	any    bool // a row has been written
-	row, n int  // rows of the source's batch that are done, and that there are
+	after  byte     // what stands after the last
+	head   []byte   // before the first row
+	tail   string   // after the last
+	array  bool     // of rows
+	any    bool     // a row has been written
+	row, n int      // rows of the source's batch that are done, and that there are
 }
 
-func newJSONRows(names []string, source rowSource, f format) *jsonRows {
-	j := &jsonRows{source: source, array: f == formatJSON, before: make([][]byte, len(names))}
-	for i, name := range unique(names) {
-		b := column.AppendJSONString([]byte{"{,"[min(i, 1)]}, []byte(name))
+func newJSONRows(cols []outColumn, source rowSource, f format, asRows bool) *jsonRows {
+	j := &jsonRows{source: source, array: f == formatJSON, before: make([][]byte, len(cols)), after: '}', head: []byte{'['}, tail: "]\n"}
+	for i, c := range cols {
+		b := column.AppendJSONString([]byte{"{,"[min(i, 1)]}, []byte(c.name))
 		j.before[i] = append(b, ':')
+		if asRows {
+			j.before[i] = []byte{"[,"[min(i, 1)]}
+		}
+	}
+	if asRows {
+		j.after, j.head, j.tail = ']', columnsHead(cols), "]}\n"
 	}
 	return j
+}
+
+func columnsHead(cols []outColumn) []byte {
+	b := []byte(`{"columns":[`)
+	for i, c := range cols {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendMember(append(b, '{'), "name", c.name)
+		b = append(appendMember(append(b, ','), "type", c.sqlType), '}')
+	}
+	return append(b, `],"rows":[`...)
 }
 
 // unique gives repeated names the endings that DuckDB gives them in a subquery: a, a_1. An object with a
@@ -76,13 +107,13 @@ func (j *jsonRows) next(dst []byte) ([]byte, error) {
 		case j.any:
 			dst = append(dst, ",\n"...)
 		default:
-			dst = append(dst, '[')
+			dst = append(dst, j.head...)
 		}
 		j.any = true
 		for col, before := range j.before {
 			dst = j.source.value(append(dst, before...), col, j.row)
 		}
-		dst = append(dst, '}')
+		dst = append(dst, j.after)
 		if !j.array {
 			dst = append(dst, '\n')
 		}
@@ -93,12 +124,11 @@ func (j *jsonRows) next(dst []byte) ([]byte, error) {
 func (j *jsonRows) close() { j.source.close() }
 
 func (j *jsonRows) end(dst []byte) ([]byte, error) {
-	switch {
-	case !j.array:
-	case j.any:
-		dst = append(dst, "]\n"...)
-	default:
-		dst = append(dst, "[]\n"...)
+	if !j.array {
+		return dst, nil
 	}
-	return dst, nil
+	if !j.any {
+		dst = append(dst, j.head...)
+	}
+	return append(dst, j.tail...), nil
 }

@@ -73,6 +73,10 @@ var (
 		{"tidemill_cache_evictions_total", "Entries of state dropped from memory; they are read back when needed."},
 		{"tidemill_queries_total", "Queries started."},
 		{"tidemill_lookups_total", "Lookups by key."},
+		{"tidemill_result_cache_hits_total", "Queries answered from the result cache while the answer was right."},
+		{"tidemill_result_cache_stale_total", "Queries answered with an old answer, as they allowed."},
+		{"tidemill_result_cache_misses_total", "Queries computed and kept, or too large to keep."},
+		{"tidemill_result_cache_evictions_total", "Answers dropped for lack of room."},
 	}
 	statGauges = []struct{ name, help string }{
 		{"tidemill_commit", "The newest published commit."},
@@ -121,7 +125,8 @@ func (e *engineCollector) Describe(ch chan<- *prometheus.Desc) {
 func (e *engineCollector) Collect(ch chan<- prometheus.Metric) {
 	st := e.status.Stats()
 	for i, v := range []float64{float64(st.Commits), float64(st.Rows), float64(st.Rejected), float64(st.Bytes), st.StepSeconds, st.SyncSeconds,
-		float64(st.Checkpoints), float64(st.Evicted), float64(st.Queries), float64(st.Lookups)} {
+		float64(st.Checkpoints), float64(st.Evicted), float64(st.Queries), float64(st.Lookups),
+		float64(st.ResultCache.Hits), float64(st.ResultCache.Stale), float64(st.ResultCache.Misses), float64(st.ResultCache.Evicted)} {
 		ch <- prometheus.MustNewConstMetric(counterDescs[i], prometheus.CounterValue, v)
 	}
 	failed := 0.0

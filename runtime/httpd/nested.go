@@ -19,6 +19,8 @@ type nestedSource struct {
 	rows   arrowSource
 	batch  arrow.RecordBatch // that values read, released when the next comes; nil before the first
 	values []jsonValue
+	// columns are those of the batch that have a plain type, made when text asks for them.
+	columns map[int]column.Column
 }
 
 // jsonValue appends the value at row i as JSON.
@@ -30,7 +32,7 @@ func (q *nestedSource) load() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	q.batch, q.values = rec, q.values[:0]
+	q.batch, q.values, q.columns = rec, q.values[:0], nil
 	for i := range int(rec.NumCols()) {
 		q.values = append(q.values, jsonOf(rec.Column(i), rec.Schema().Field(i).Metadata))
 	}
@@ -42,6 +44,33 @@ func (q *nestedSource) close() {
 		q.batch.Release()
 		q.batch = nil
 	}
+}
+
+// text gives plain values and texts as they are, and others as JSON.
+func (q *nestedSource) text(dst []byte, col, row int) ([]byte, bool) {
+	a := q.batch.Column(col)
+	if a.IsNull(row) {
+		return dst, true
+	}
+	if t, err := column.FromArrowType(a.DataType(), q.batch.Schema().Field(col).Metadata); err == nil {
+		if q.columns == nil {
+			q.columns = map[int]column.Column{}
+		}
+		c, ok := q.columns[col]
+		if !ok {
+			if c, err = column.FromArrow(a, t); err == nil {
+				q.columns[col] = c
+			}
+		}
+		if err == nil {
+			return column.AppendText(dst, &c, row), false
+		}
+	}
+	switch a.(type) {
+	case array.ListLike, *array.Struct:
+		return q.values[col](dst, row), false
+	}
+	return append(dst, a.ValueStr(row)...), false
 }
 
 func (q *nestedSource) value(dst []byte, col, row int) []byte { return q.values[col](dst, row) }

@@ -123,7 +123,7 @@ func badRequest(format, hint string, args ...any) error {
 
 func unknownPath(path string) error {
 	return &Problem{Status: http.StatusNotFound, Slug: "unknown-path", Detail: "there is nothing at " + cut(path),
-		Hint: "calls are POST /sql, POST /append/{table}, POST /append, GET /lookup/{relation}/{key}, GET /healthz, /livez, /readyz, /metrics, /stats, /producers/{producer}"}
+		Hint: "calls are GET and POST /sql, POST /append/{table}, POST /append, GET /lookup/{relation}/{key}, GET /healthz, /livez, /readyz, /metrics, /stats, /producers/{producer}"}
 }
 
 func wrongMethod(method, allow string) error {

@@ -3,8 +3,11 @@ package httpd
 import (
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
+
+	"tidemill/runtime"
 )
 
 // call is one request on its way through the server.
@@ -14,6 +17,7 @@ type call struct {
 	route   route
 	start   time.Time
 	status  int
+	access  runtime.Access
 	started bool // bytes of the answer are out: a later error can only break the connection
 }
 
@@ -37,6 +41,14 @@ const (
 
 // routeNames are the values of the label "call".
 var routeNames = [routes]string{"unknown", "sql", "append", "append", "lookup", "healthz", "livez", "readyz", "metrics", "stats", "producers"}
+
+// methods are what each call takes.
+var methods = [routes][]string{
+	routeSQL: {http.MethodGet, http.MethodPost}, routeAppend: {http.MethodPost}, routeAppendMany: {http.MethodPost}, routeLookup: readMethods, routeHealth: readMethods,
+	routeLive: readMethods, routeReady: readMethods, routeMetrics: readMethods, routeStats: readMethods, routeProducer: readMethods,
+}
+
+var readMethods = []string{http.MethodGet, http.MethodHead}
 
 const (
 	appendPrefix   = "/append/"
@@ -88,16 +100,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // dispatch checks the method and answers, or returns why not.
 func (s *Server) dispatch(c *call, path string) error {
-	post := c.route == routeSQL || c.route == routeAppend || c.route == routeAppendMany
-	switch {
-	case c.route == routeUnknown:
+	if c.route == routeUnknown {
 		return unknownPath(path)
-	case post && c.r.Method != http.MethodPost:
-		return wrongMethod(c.r.Method, "POST")
-	case !post && c.r.Method != http.MethodGet && c.r.Method != http.MethodHead:
-		return wrongMethod(c.r.Method, "GET, HEAD")
 	}
-	if post {
+	if allowed := methods[c.route]; !slices.Contains(allowed, c.r.Method) {
+		return wrongMethod(c.r.Method, strings.Join(allowed, ", "))
+	}
+	if c.r.Method != http.MethodGet && c.r.Method != http.MethodHead {
 		if s.origins.Check(c.r) != nil {
 			return crossOrigin()
 		}

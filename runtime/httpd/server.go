@@ -27,7 +27,7 @@ type Writer interface {
 
 // Reader is what POST /sql and GET /lookup need of an engine.
 type Reader interface {
-	Execute(ctx context.Context, sql string) (*runtime.Answer, error)
+	Run(ctx context.Context, s runtime.Statement) (*runtime.Answer, error)
 	LookupRow(relation string, key []string, nulls ...string) ([]column.Field, []column.Column, error)
 }
 
@@ -64,6 +64,8 @@ type Options struct {
 	// Patience is how long a client may send nothing of a body, or take nothing of an answer, before the
 	// request is ended; 0 is DefaultPatience. A body must also come at MinBodyRate on the whole.
 	Patience time.Duration
+	// StatementTimeout ends statements of /sql that do not say a timeout_ms of their own; 0 is never.
+	StatementTimeout time.Duration
 	// Logger gets panics and answers that broke off; nil discards them.
 	Logger *slog.Logger
 	// Registry gets the server's and the engine's collectors, and is what /metrics shows; nil is one of the

@@ -186,7 +186,7 @@ func arrowOf(t testing.TB, text string) []byte {
 }
 
 // shownHeaders are those that a transcript shows.
-var shownHeaders = []string{"Content-Type", "Tidemill-Commit", "Allow", "Retry-After", "Connection", "Cache-Control"}
+var shownHeaders = []string{"Content-Type", "Tidemill-Commit", "Tidemill-Cache", "Allow", "Retry-After", "Connection", "Cache-Control"}
 
 func showResponse(t *testing.T, d *datadriven.TestData, res *http.Response) string {
 	t.Helper()

@@ -1,41 +1,53 @@
 package httpd
 
 import (
-	"bytes"
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
-	"io"
-	"mime"
 	"net/http"
 	"strings"
-	"unicode/utf8"
 
 	"tidemill/runtime"
 	"tidemill/views/catalog"
 )
 
-// sql answers POST /sql: all statements of the body in order, with the answer of the last.
+// sql answers POST /sql: all statements of the body in order, with the answer of the last. GET /sql takes one that
+// changes nothing, from the query string.
 func (s *Server) sql(c *call) error {
-	f, err := sqlFormat(c.r)
-	if err != nil {
+	q := sqlRequest{timeout: s.opts.StatementTimeout}
+	if err := q.readSQLParams(c.r); err != nil {
 		return err
 	}
-	text, err := s.sqlText(c)
-	if err != nil {
+	if c.r.Method == http.MethodPost {
+		if err := s.readSQLBody(c, &q); err != nil {
+			return err
+		}
+	} else if !q.hasQuery {
+		return badRequest("there is no statement", "ask for /sql?q=SELECT+1, or POST the statement")
+	}
+	if err := q.checkText(); err != nil {
 		return err
 	}
-	units := catalog.Units(text)
+	units := catalog.Units(q.text)
 	if len(units) == 0 {
 		return &Problem{Status: http.StatusBadRequest, Slug: "bad-sql", SQLState: "42601",
-			Detail: "the body has no statement", Hint: "send SQL text, such as SELECT 1"}
+			Detail: "there is no statement", Hint: "send SQL text, such as SELECT 1"}
 	}
+	if len(units) > 1 && (len(q.params) > 0 || q.hasQuery) {
+		return badRequest("there are %d statements", "parameters and GET are for one statement: send them one by one", len(units))
+	}
+	ctx, cancel := s.statementContext(c, &q)
+	defer cancel()
+	return s.statements(ctx, c, &q, units)
+}
+
+// statements runs the statements and answers the last.
+func (s *Server) statements(ctx context.Context, c *call, q *sqlRequest, units []catalog.Unit) error {
 	for i, unit := range units {
-		statement := text[unit.Start:unit.End]
-		answer, err := s.engine.Execute(c.r.Context(), statement)
+		answer, err := s.engine.Run(ctx, runtime.Statement{SQL: q.text[unit.Start:unit.End], Params: q.params, MaxAge: q.maxAge, Access: c.accessTo(q)})
 		if err == nil && i == len(units)-1 {
 			// The first rows may fail as the statement itself may: the answer begins when they are there.
-			err = s.answer(c, answer, f)
+			err = s.answer(c, answer, q)
 		} else if err == nil {
 			discard(answer)
 		}
@@ -43,112 +55,38 @@ func (s *Server) sql(c *call) error {
 			if c.started {
 				return err
 			}
-			return s.statementError(err, text, i, units)
+			return s.statementError(timedOut(ctx, err, q), q, i, units)
 		}
 	}
 	return nil
 }
 
-// sqlFormat reads the query string and Accept. stale_ms and max_age_ms say how old an answer may be; every
-// answer is of the newest commit, so any bound is kept.
-func sqlFormat(r *http.Request) (format, error) {
-	var f format
-	chosen := false
-	for p := (params{rest: r.URL.RawQuery}); ; {
-		i, v, ok, err := p.next("format", "stale_ms", "max_age_ms")
-		if err != nil {
-			return 0, err
-		}
-		if !ok {
-			break
-		}
-		switch i {
-		case 0:
-			if f, chosen = formatNames[v]; !chosen {
-				return 0, badRequest("format is %q", "formats are json, ndjson and arrow", cut(v))
-			}
-		default:
-			if _, err := number([...]string{1: "stale_ms", 2: "max_age_ms"}[i], v, 0); err != nil {
-				return 0, err
-			}
-		}
+// accessTo is what the statements of a request may do: with GET they only read.
+func (c *call) accessTo(q *sqlRequest) runtime.Access {
+	if q.hasQuery {
+		return runtime.ToRead
 	}
-	if chosen {
-		return f, nil
-	}
-	return acceptedFormat(r.Header["Accept"])
+	return c.access
 }
 
-// sqlText reads the statements from the body: the text itself, or JSON {"sql": "..."}.
-func (s *Server) sqlText(c *call) (string, error) {
-	media := c.r.Header.Get("Content-Type")
-	if media != "" && media != "text/plain" {
-		parsed, params, err := mime.ParseMediaType(media)
-		if err != nil || !sqlMedia(parsed) || params["charset"] != "" && !strings.EqualFold(params["charset"], "utf-8") {
-			return "", &Problem{Status: http.StatusUnsupportedMediaType, Slug: "unknown-type", SQLState: "0A000",
-				Detail: "SQL of type " + cut(media) + " is not read here", Hint: `send text/plain in UTF-8, or application/json with {"sql": "..."}`}
-		}
-		media = parsed
+// errTimeout is the cause of a context that ended by timeout_ms.
+var errTimeout = errors.New("the statement's time is over")
+
+func (s *Server) statementContext(c *call, q *sqlRequest) (context.Context, context.CancelFunc) {
+	if q.timeout <= 0 {
+		return c.r.Context(), func() {}
 	}
-	if enc := c.r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
-		return "", &Problem{Status: http.StatusUnsupportedMediaType, Slug: "unknown-encoding", SQLState: "0A000",
-			Detail: "SQL with Content-Encoding " + cut(enc) + " is not read here", Hint: "send it without"}
-	}
-	buf := getBuffer()
-	defer putBuffer(buf)
-	body, err := s.readBody(c, *buf, s.opts.MaxSQLBytes)
-	if err != nil {
-		return "", err
-	}
-	*buf = body
-	text := ""
-	if media == "application/json" {
-		if text, err = sqlOfJSON(body); err != nil {
-			return "", err
-		}
-	} else {
-		text = string(body)
-	}
-	if !utf8.ValidString(text) {
-		return "", badRequest("the statement is not UTF-8", "send it in UTF-8")
-	}
-	if i := strings.IndexByte(text, 0); i >= 0 {
-		return "", badRequest("the statement has a NUL character at byte %d", "leave it out", i)
-	}
-	return text, nil
+	return context.WithTimeoutCause(c.r.Context(), q.timeout, errTimeout)
 }
 
-func sqlMedia(media string) bool {
-	switch media {
-	// curl -d names the form type, whatever it sends.
-	case "text/plain", "application/sql", "application/json", "application/x-www-form-urlencoded", "application/octet-stream":
-		return true
+// timedOut tells a statement that its own bound ended from one that was cancelled.
+func timedOut(ctx context.Context, err error, q *sqlRequest) error {
+	if !errors.Is(context.Cause(ctx), errTimeout) || !errors.Is(err, errTimeout) && !errors.Is(err, context.DeadlineExceeded) {
+		return err
 	}
-	return false
-}
-
-func sqlOfJSON(body []byte) (string, error) {
-	var req struct {
-		SQL *string `json:"sql"`
-	}
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
-	err := d.Decode(&req)
-	if err == nil {
-		if _, more := d.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("text follows the object")
-		}
-	}
-	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		err = fmt.Errorf("a %s stands where text is wanted", e.Value)
-	}
-	if err == nil && req.SQL == nil {
-		err = errors.New(`there is no "sql"`)
-	}
-	if err != nil {
-		return "", badRequest("the JSON body cannot be read: %v", `send {"sql": "SELECT 1"}`, err)
-	}
-	return *req.SQL, nil
+	return &Problem{Status: http.StatusRequestTimeout, Slug: "timeout", SQLState: "57014",
+		Detail: fmt.Sprintf("the statement took longer than %v", q.timeout),
+		Hint:   "give a larger timeout_ms, or ask for less; a change that was on its way may have been made"}
 }
 
 // discard drops the answer of a statement that is not the last.
@@ -159,7 +97,12 @@ func discard(a *runtime.Answer) {
 }
 
 // statementError completes the error of unit i with its place in the whole text, and says what became of the others.
-func (s *Server) statementError(err error, text string, i int, units []catalog.Unit) error {
+func (s *Server) statementError(err error, q *sqlRequest, i int, units []catalog.Unit) error {
+	text := q.text
+	if e, ok := errors.AsType[*runtime.AccessError](err); ok && q.hasQuery {
+		err = &Problem{Status: http.StatusBadRequest, Slug: "not-supported", SQLState: "0A000",
+			Detail: "GET does not run " + e.Statement, Hint: "GET is for what reads: send it with POST"}
+	}
 	p := s.translate(err)
 	p.locate(text, units[i].Start)
 	last := units[len(units)-1]

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/apache/arrow-go/v18/arrow"
-
 	"tidemill/runtime"
 	"tidemill/state/column"
 )
@@ -25,11 +23,15 @@ type rowStream interface {
 
 // answer writes what a statement gave. Until it has something to send, errors are returned and c.started
 // stays false; afterwards they break the connection. It closes the rows.
-func (s *Server) answer(c *call, a *runtime.Answer, f format) error {
+func (s *Server) answer(c *call, a *runtime.Answer, q *sqlRequest) error {
 	if a.Rows != nil {
 		defer a.Rows.Close()
 	}
-	rows, err := newRowStream(a, f)
+	var limit *rowLimit
+	if q.limited {
+		limit = &rowLimit{left: q.limit}
+	}
+	rows, err := newRowStream(a, q, limit)
 	if err != nil {
 		return err
 	}
@@ -41,7 +43,10 @@ func (s *Server) answer(c *call, a *runtime.Answer, f format) error {
 		*buf = b[:0]
 		return err
 	}
-	out := s.begin(c, a.Commit, f)
+	out := s.begin(c, a, q.format)
+	if limit != nil {
+		c.w.Header()["Trailer"] = truncatedTrailer
+	}
 	for err == nil {
 		if err = out.send(b, true); err != nil {
 			break
@@ -53,51 +58,80 @@ func (s *Server) answer(c *call, a *runtime.Answer, f format) error {
 			err = out.send(b, false)
 		}
 	}
+	if limit != nil {
+		c.w.Header()[headerTruncated] = []string{strconv.FormatBool(limit.cut)}
+	}
 	*buf = b
 	return err
 }
 
-// arrowSource is a query's rows as Arrow batches, which the caller releases; the error is io.EOF after the last.
-type arrowSource interface {
-	Schema() (*arrow.Schema, error)
-	NextArrow() (arrow.RecordBatch, error)
-}
+// headerTruncated follows an answer with limit_rows, as a trailer: whether there were more rows.
+const headerTruncated = "Tidemill-Truncated"
+
+var truncatedTrailer = []string{headerTruncated}
 
 // newRowStream chooses the encoding. Results with columns of types that package column lacks (LIST, STRUCT)
 // come as Arrow batches.
-func newRowStream(a *runtime.Answer, f format) (rowStream, error) {
-	if a.Rows == nil {
-		if f == formatArrow {
-			return newArrowRows(a)
-		}
-		return newJSONRows(fieldNames(a.Fields), &tableSource{cols: a.Cols, n: a.N}, f), nil
+func newRowStream(a *runtime.Answer, q *sqlRequest, limit *rowLimit) (rowStream, error) {
+	cols, nested, err := columnsOf(a)
+	if err != nil {
+		return nil, err
 	}
-	var names []string
-	nested := false
-	for _, fd := range a.Rows.Fields() {
-		if names = append(names, fd.Name); fd.Type.Valid() {
-			continue
-		}
-		nested = true
-		if err := checkType(fd.Name, fd.SQLType); err != nil {
+	if q.format == formatArrow || q.format == formatParquet {
+		rows, err := arrowSourceOf(a)
+		if err != nil {
 			return nil, err
 		}
+		if limit != nil {
+			rows = &limitedArrow{rows, limit}
+		}
+		if q.format == formatParquet {
+			return newParquetRows(rows)
+		}
+		return newArrowRows(rows)
 	}
+	var source rowSource
 	switch {
-	case f == formatArrow:
-		return newArrowRows(a)
+	case a.Rows == nil:
+		source = &tableSource{cols: a.Cols, n: a.N}
 	case nested:
-		return newJSONRows(names, &nestedSource{rows: a.Rows}, f), nil
+		source = &nestedSource{rows: a.Rows}
+	default:
+		source = &columnSource{rows: a.Rows}
 	}
-	return newJSONRows(names, &columnSource{rows: a.Rows}, f), nil
+	if limit != nil {
+		source = &limitedSource{source, limit}
+	}
+	if q.format == formatCSV {
+		return newCSVRows(cols, source), nil
+	}
+	return newJSONRows(cols, source, q.format, q.asRows), nil
 }
 
-func fieldNames(fields []column.Field) []string {
-	out := make([]string, len(fields))
-	for i, f := range fields {
-		out[i] = f.Name
+// columnsOf describes the answer's columns; nested says that some are of types that package column lacks.
+func columnsOf(a *runtime.Answer) (cols []outColumn, nested bool, err error) {
+	var names, types []string
+	if a.Rows == nil {
+		for _, f := range a.Fields {
+			names, types = append(names, f.Name), append(types, f.Type.String())
+		}
+	} else {
+		for _, f := range a.Rows.Fields() {
+			names, types = append(names, f.Name), append(types, f.SQLType)
+			if f.Type.Valid() {
+				continue
+			}
+			nested = true
+			if err := checkType(f.Name, f.SQLType); err != nil {
+				return nil, false, err
+			}
+		}
 	}
-	return out
+	cols = make([]outColumn, len(names))
+	for i, name := range unique(names) {
+		cols[i] = outColumn{name, types[i]}
+	}
+	return cols, nested, nil
 }
 
 // tableSource gives a table that is all there, once.
@@ -135,6 +169,13 @@ func (q *columnSource) close() {}
 // batch is rows as columns.
 type batch []column.Column
 
+func (b batch) text(dst []byte, col, row int) ([]byte, bool) {
+	if b[col].IsNull(row) {
+		return dst, true
+	}
+	return column.AppendText(dst, &b[col], row), false
+}
+
 func (b batch) value(dst []byte, col, row int) []byte { return column.AppendJSON(dst, &b[col], row) }
 
 // outStream sends an answer piece by piece, and gives the client its time for each.
@@ -145,11 +186,23 @@ type outStream struct {
 	deadline time.Time
 }
 
+var (
+	cacheNames = [...][]string{runtime.Computed: {"miss"}, runtime.FromCache: {"hit"}, runtime.FromStale: {"stale"}}
+	zeroAge    = []string{"0"}
+)
+
 // begin writes the answer's head.
-func (s *Server) begin(c *call, commit uint64, f format) *outStream {
+func (s *Server) begin(c *call, a *runtime.Answer, f format) *outStream {
 	h := c.w.Header()
 	h["Content-Type"] = formatTypes[f]
-	h["Tidemill-Commit"] = []string{strconv.FormatUint(commit, 10)}
+	h["Tidemill-Commit"] = []string{strconv.FormatUint(a.Commit, 10)}
+	if a.From != runtime.NoQuery {
+		h["Tidemill-Cache"] = cacheNames[a.From]
+		h["Tidemill-Age-Ms"] = zeroAge
+		if a.Age > 0 {
+			h["Tidemill-Age-Ms"] = []string{strconv.FormatInt(int64((a.Age+time.Millisecond-1)/time.Millisecond), 10)}
+		}
+	}
 	h["Cache-Control"] = noStore
 	return &outStream{c: c, control: http.NewResponseController(c.w), patience: s.opts.Patience}
 }

@@ -91,8 +91,11 @@ func (r *Rows) Schema() (*arrow.Schema, error) {
 // NextArrow returns the next batch, at most 2,048 rows of any types, or io.EOF. The caller releases
 // it. The batch is a copy of its own: it outlives the result.
 func (r *Rows) NextArrow() (arrow.RecordBatch, error) {
-	schema, err := r.Schema()
-	if err != nil {
+	if p, ok := r.nextReady(); ok {
+		p.rec.Retain()
+		return p.rec, nil
+	}
+	if _, err := r.Schema(); err != nil {
 		return nil, err
 	}
 	chunk, _, err := r.fetch()
@@ -100,6 +103,11 @@ func (r *Rows) NextArrow() (arrow.RecordBatch, error) {
 		return nil, err
 	}
 	defer m.DestroyDataChunk(&chunk)
+	return r.arrowOf(chunk)
+}
+
+// arrowOf makes an Arrow batch of a chunk; Schema has been called.
+func (r *Rows) arrowOf(chunk m.DataChunk) (arrow.RecordBatch, error) {
 	opts := m.ResultGetArrowOptions(&r.res)
 	defer m.DestroyArrowOptions(&opts)
 	out := (*C.struct_ArrowArray)(C.calloc(1, C.sizeof_struct_ArrowArray))
@@ -107,7 +115,7 @@ func (r *Rows) NextArrow() (arrow.RecordBatch, error) {
 	if err := arrowError("make arrow batch", C.duckdb_data_chunk_to_arrow(opts.Ptr, chunk.Ptr, out)); err != nil {
 		return nil, err
 	}
-	batch, err := cdata.ImportCRecordBatchWithSchema((*cdata.CArrowArray)(unsafe.Pointer(out)), schema)
+	batch, err := cdata.ImportCRecordBatchWithSchema((*cdata.CArrowArray)(unsafe.Pointer(out)), r.schema)
 	if err != nil {
 		return nil, fmt.Errorf("import arrow batch: %w", err)
 	}

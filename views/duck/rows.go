@@ -35,6 +35,8 @@ type Rows struct {
 	started bool // res is there
 	ended   bool // DuckDB has given the last chunk
 	closed  bool
+	kept    bool   // the rows are those of a Kept: there is no query
+	ready   []part // read before, given first
 	fields  []ResultField
 	stop    func() bool // of the cancellation
 	stopped chan struct{}
@@ -222,6 +224,17 @@ func (r *Rows) collect(limit int) ([]column.Column, int, error) {
 		cols[i] = newCollector(f.Type)
 	}
 	total := 0
+	if p, ok := r.nextReady(); ok {
+		if limit == 1 {
+			return p.cols, p.n, nil
+		}
+		total = p.n
+		parts := [][]column.Column{p.cols}
+		for p, ok = r.nextReady(); ok; p, ok = r.nextReady() {
+			parts, total = append(parts, p.cols), total+p.n
+		}
+		return r.readRest(parts, total)
+	}
 	for k := 0; limit == 0 || k < limit; k++ {
 		chunk, n, err := r.fetch()
 		if err == io.EOF && total > 0 {
@@ -248,12 +261,36 @@ func (r *Rows) collect(limit int) ([]column.Column, int, error) {
 	return out, total, nil
 }
 
+// readRest joins batches that have been read with the rows that are left.
+func (r *Rows) readRest(parts [][]column.Column, total int) ([]column.Column, int, error) {
+	if !r.ended {
+		cols, n, err := r.collect(0)
+		if err == nil {
+			parts, total = append(parts, cols), total+n
+		} else if !errors.Is(err, io.EOF) {
+			return nil, 0, err
+		}
+	}
+	out := make([]column.Column, len(r.fields))
+	for i, f := range r.fields {
+		cols := make([]*column.Column, len(parts))
+		for k := range parts {
+			cols[k] = &parts[k][i]
+		}
+		out[i] = column.Concat(f.Type, cols...)
+	}
+	return out, total, nil
+}
+
 // Close ends the query and lets go of the snapshot's memory. It may be called more than once.
 func (r *Rows) Close() {
 	if r.closed {
 		return
 	}
 	r.closed = true
+	if r.kept {
+		return
+	}
 	if !r.stop() { // the interrupt is on its way: it must not reach the connection's next query
 		<-r.stopped
 	}

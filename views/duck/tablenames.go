@@ -7,47 +7,67 @@ import (
 	"strings"
 )
 
-// TableNames returns the names of the relations and views that a SELECT reads, as the statement
-// writes them, sorted, each once. Names of its own common table expressions are not among them, a
-// view's name stands for itself (what it reads is the caller's to know), and names need not be
-// defined.
+// Reading is what a SELECT reads.
+type Reading struct {
+	// Names are the relations and views, as the statement writes them, sorted, each once. Names of its own common
+	// table expressions are not among them, a view's name stands for itself (what it reads is the caller's to
+	// know), and names need not be defined.
+	Names []string
+	// Other says that it reads something besides: names with a schema, table functions that look at the instance.
+	Other bool
+}
+
+// pureFunctions are the table functions whose rows follow from their arguments.
+var pureFunctions = map[string]bool{"range": true, "generate_series": true, "unnest": true, "repeat": true, "repeat_row": true,
+	"json_each": true, "json_tree": true}
+
+// TableNames returns the names of the relations and views that a SELECT reads, as in Reading.
+func (x *Exec) TableNames(sql string) ([]string, error) {
+	r, err := x.Reads(sql)
+	return r.Names, err
+}
+
+// Reads returns what a SELECT reads.
 //
 // It walks DuckDB's parse tree. duckdb_get_table_names would be shorter, but it expands views, and it
 // fails on every JOIN with USING.
-func (x *Exec) TableNames(sql string) ([]string, error) {
+func (x *Exec) Reads(sql string) (Reading, error) {
 	if err := x.lockDDL(); err != nil {
-		return nil, err
+		return Reading{}, err
 	}
 	defer x.ddl.Unlock()
 	if err := x.setup.checkSelect(sql); err != nil {
-		return nil, err
+		return Reading{}, err
 	}
 	rows, err := x.setup.rows("SELECT json_serialize_sql(?::VARCHAR, skip_null := true, skip_empty := true, skip_default := true)::VARCHAR", sql)
 	if err != nil {
-		return nil, unplaced(err)
+		return Reading{}, unplaced(err)
 	}
 	var tree map[string]any
 	if err := json.Unmarshal([]byte(rows[0][0]), &tree); err != nil {
-		return nil, fmt.Errorf("read the parse tree: %w", err)
+		return Reading{}, fmt.Errorf("read the parse tree: %w", err)
 	}
 	if tree["error"] == true {
-		return nil, parseError(rows[0][0], sql)
+		return Reading{}, parseError(rows[0][0], sql)
 	}
 	w := nameWalk{found: map[string]bool{}}
 	w.visit(tree["statements"], nil)
-	var out []string
+	out := Reading{Other: w.other}
 	for n := range w.found {
-		out = append(out, n)
+		out.Names = append(out.Names, n)
 	}
-	slices.Sort(out)
+	slices.Sort(out.Names)
 	return out, nil
 }
 
-type nameWalk struct{ found map[string]bool }
+type nameWalk struct {
+	found map[string]bool
+	other bool
+}
 
 // visit collects the table names below a node. ctes are the lower-case names of the common table
 // expressions in scope.
-func (w nameWalk) visit(node any, ctes []string) {
+func (w *nameWalk) visit(node any, ctes []string) {
 	switch n := node.(type) {
 	case []any:
 		for _, c := range n {
@@ -56,9 +76,15 @@ func (w nameWalk) visit(node any, ctes []string) {
 	case map[string]any:
 		ctes = w.visitCTEs(n, ctes)
 		if name, ok := n["table_name"].(string); ok && n["type"] == "BASE_TABLE" {
+			w.other = w.other || n["schema_name"] != nil || n["catalog_name"] != nil
 			if n["schema_name"] != nil || !slices.Contains(ctes, strings.ToLower(name)) {
 				w.found[name] = true
 			}
+		}
+		if n["type"] == "TABLE_FUNCTION" {
+			f, _ := n["function"].(map[string]any)
+			name, _ := f["function_name"].(string)
+			w.other = w.other || !pureFunctions[strings.ToLower(name)]
 		}
 		if name, ok := n["cte_name"].(string); ok { // a recursive one sees itself
 			ctes = append(slices.Clip(ctes), strings.ToLower(name))
@@ -72,7 +98,7 @@ func (w nameWalk) visit(node any, ctes []string) {
 }
 
 // visitCTEs visits the WITH list of a node. Each sees those before it; the node sees all.
-func (w nameWalk) visitCTEs(n map[string]any, ctes []string) []string {
+func (w *nameWalk) visitCTEs(n map[string]any, ctes []string) []string {
 	list, _ := n["cte_map"].(map[string]any)
 	entries, _ := list["map"].([]any)
 	for _, e := range entries {
