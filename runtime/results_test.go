@@ -150,10 +150,10 @@ func TestResultCacheParams(t *testing.T) {
 			t.Errorf("%v: %s, want %s", c.params, got, c.want)
 		}
 	}
-	if got := ask(t, e, Statement{SQL: "SELECT $a", Params: []any{Named{"a", "x"}}}); got != "miss @0: x" {
+	if got := ask(t, e, Statement{SQL: "SELECT $a", Params: []any{Named{Name: "a", Value: "x"}}}); got != "miss @0: x" {
 		t.Error(got)
 	}
-	if got := ask(t, e, Statement{SQL: "SELECT $a", Params: []any{Named{"A", "x"}}}); got != "hit @0: x" {
+	if got := ask(t, e, Statement{SQL: "SELECT $a", Params: []any{Named{Name: "A", Value: "x"}}}); got != "hit @0: x" {
 		t.Error(got)
 	}
 }
