@@ -38,8 +38,8 @@ func Keyspaces(calls int) uint32 { return uint32(calls) + 2 }
 // AggregateCall is one aggregate of an Aggregate.
 type AggregateCall struct {
 	Spec   agg.Spec
-	Arg    *expr.Expr // nil for count(*)
-	Filter *expr.Expr // nil for none
+	Args   []*expr.Expr // of Spec.Args, then of Spec.Order
+	Filter *expr.Expr   // nil for none
 }
 
 // Aggregate groups its input and keeps one row per group that has rows.
@@ -134,7 +134,7 @@ func NewAggregate(c AggregateConfig) (*Aggregate, error) {
 		a.outT = append(a.outT, f.Type)
 	}
 	for _, call := range c.Aggs {
-		for _, e := range []*expr.Expr{call.Arg, call.Filter} {
+		for _, e := range append([]*expr.Expr{call.Filter}, call.Args...) {
 			a.fallible = a.fallible || e != nil && expr.Fallible(e)
 		}
 	}
@@ -216,7 +216,9 @@ func (a *Aggregate) Need(output []bool) []bool {
 		expr.MarkColumns(g, in)
 	}
 	for _, c := range a.c.Aggs {
-		expr.MarkColumns(c.Arg, in)
+		for _, e := range c.Args {
+			expr.MarkColumns(e, in)
+		}
 		expr.MarkColumns(c.Filter, in)
 	}
 	return in

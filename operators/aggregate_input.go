@@ -71,8 +71,8 @@ func (a *Aggregate) slices(b *zset.Batch, rejects *Rejects, pass func(*prepared)
 // slice that is prepared, one for the slice that is absorbed.
 type programs struct {
 	groups  []*expr.Program
-	args    []*expr.Program // nil for count(*)
-	filters []*expr.Program // nil for none
+	args    [][]*expr.Program // of each aggregate
+	filters []*expr.Program   // nil for none
 }
 
 func (a *Aggregate) compile() *programs {
@@ -81,22 +81,24 @@ func (a *Aggregate) compile() *programs {
 		p.groups = append(p.groups, expr.Compile(g, a.c.Eval))
 	}
 	for _, call := range a.c.Aggs {
-		var arg, filter *expr.Program
-		if call.Arg != nil {
-			arg = expr.Compile(call.Arg, a.c.Eval)
+		var args []*expr.Program
+		for _, e := range call.Args {
+			args = append(args, expr.Compile(e, a.c.Eval))
 		}
+		var filter *expr.Program
 		if call.Filter != nil {
 			filter = expr.Compile(call.Filter, a.c.Eval)
 		}
-		p.args, p.filters = append(p.args, arg), append(p.filters, filter)
+		p.args, p.filters = append(p.args, args), append(p.filters, filter)
 	}
 	return p
 }
 
-// evaluated is a batch's group columns and, per aggregate, its argument and whether the row counts.
+// evaluated is a batch's group columns and, per aggregate, its arguments and whether the row counts.
 type evaluated struct {
-	groups, args []column.Column
-	pass         [][]byte // values of the FILTER as a byte per row, nil for none
+	groups []column.Column
+	args   [][]column.Column
+	pass   [][]byte // values of the FILTER as a byte per row, nil for none
 }
 
 // prepared is a slice of the input, ready to be absorbed.
@@ -150,7 +152,7 @@ func (a *Aggregate) eval(b *zset.Batch) (ev evaluated, all *expr.RowErrors, err 
 			return ev, nil, err
 		}
 	}
-	ev.args, ev.pass = make([]column.Column, len(set.args)), make([][]byte, len(set.args))
+	ev.args, ev.pass = make([][]column.Column, len(set.args)), make([][]byte, len(set.args))
 	for i := range set.args {
 		if set.filters[i] != nil {
 			if ev.args[i], ev.pass[i], err = a.evalFiltered(i, b, &all); err != nil {
@@ -158,8 +160,9 @@ func (a *Aggregate) eval(b *zset.Batch) (ev evaluated, all *expr.RowErrors, err 
 			}
 			continue
 		}
-		if set.args[i] != nil {
-			if ev.args[i], err = run(set.args[i]); err != nil {
+		ev.args[i] = make([]column.Column, len(set.args[i]))
+		for k, p := range set.args[i] {
+			if ev.args[i][k], err = run(p); err != nil {
 				return ev, nil, err
 			}
 		}
@@ -167,13 +170,13 @@ func (a *Aggregate) eval(b *zset.Batch) (ev evaluated, all *expr.RowErrors, err 
 	return ev, all, nil
 }
 
-// evalFiltered evaluates an aggregate's argument on the rows that pass its FILTER only: on others it
+// evalFiltered evaluates an aggregate's arguments on the rows that pass its FILTER only: on others it
 // cannot fail.
-func (a *Aggregate) evalFiltered(i int, b *zset.Batch, all **expr.RowErrors) (column.Column, []byte, error) {
+func (a *Aggregate) evalFiltered(i int, b *zset.Batch, all **expr.RowErrors) ([]column.Column, []byte, error) {
 	set := a.sets[0]
 	v, errs, err := set.filters[i].Eval(b.Cols, b.N)
 	if err != nil {
-		return column.Column{}, nil, err
+		return nil, nil, err
 	}
 	*all = expr.MergeErrors(*all, errs)
 	sel := expr.SelectTrue(v)
@@ -181,32 +184,41 @@ func (a *Aggregate) evalFiltered(i int, b *zset.Batch, all **expr.RowErrors) (co
 	for _, r := range sel {
 		pass[r] = 1
 	}
-	if set.args[i] == nil {
-		return column.Column{}, pass, nil
+	if len(set.args[i]) == 0 {
+		return nil, pass, nil
 	}
 	sub := b.Gather(sel)
-	arg, errs, err := set.args[i].Eval(sub.Cols, sub.N)
-	if err != nil {
-		return column.Column{}, nil, err
-	}
-	if errs != nil {
-		at := &expr.RowErrors{Reasons: errs.Reasons}
-		for _, r := range errs.Rows {
-			at.Rows = append(at.Rows, sel[r])
+	args := make([]column.Column, len(set.args[i]))
+	for k, p := range set.args[i] {
+		arg, errs, err := p.Eval(sub.Cols, sub.N)
+		if err != nil {
+			return nil, nil, err
 		}
-		*all = expr.MergeErrors(*all, at)
+		if errs != nil {
+			at := &expr.RowErrors{Reasons: errs.Reasons}
+			for _, r := range errs.Rows {
+				at.Rows = append(at.Rows, sel[r])
+			}
+			*all = expr.MergeErrors(*all, at)
+		}
+		args[k] = scatter(&arg, sel, b.N)
 	}
-	out := column.NewBuilder(arg.Type, b.N)
+	return args, pass, nil
+}
+
+// scatter returns a column of n rows with the values of c at sel and NULL elsewhere.
+func scatter(c *column.Column, sel []int32, n int) column.Column {
+	out := column.NewBuilder(c.Type, n)
 	k := 0
-	for r := range b.N {
+	for r := range n {
 		if k < len(sel) && int(sel[k]) == r {
-			out.AppendFrom(&arg, k)
+			out.AppendFrom(c, k)
 			k++
 		} else {
 			out.AppendNull()
 		}
 	}
-	return out.Finish(), pass, nil
+	return out.Finish()
 }
 
 // absorb finds the groups of a prepared slice and changes them.
@@ -229,11 +241,7 @@ func (a *Aggregate) absorb(p *prepared) error {
 				}
 			}
 		}
-		var arg *column.Column
-		if a.c.Aggs[i].Arg != nil {
-			arg = &p.args[i]
-		}
-		if err := g.Add(slots, arg, p.w); err != nil {
+		if err := g.Add(slots, p.args[i], p.w); err != nil {
 			return err
 		}
 	}

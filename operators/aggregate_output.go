@@ -3,6 +3,7 @@ package operators
 import (
 	"fmt"
 
+	"tidemill/operators/agg"
 	"tidemill/operators/expr"
 	"tidemill/operators/zset"
 	"tidemill/state/column"
@@ -13,6 +14,9 @@ import (
 // whose row changed, the old row retracted and the new one inserted. Groups whose output cannot be
 // represented go to rejects.
 func (a *Aggregate) Finish(wanted bool, rejects *Rejects) (*zset.Batch, error) {
+	if err := a.settle(); err != nil {
+		return nil, fmt.Errorf("%s: %w", a.c.Name, err)
+	}
 	touched := a.table.Touched()
 	if len(touched) == 0 || !wanted && !a.outputFallible() {
 		return nil, nil
@@ -28,6 +32,21 @@ func (a *Aggregate) Finish(wanted bool, rejects *Rejects) (*zset.Batch, error) {
 	}
 	dropUnchanged(old, now, a.cells.identity != nil)
 	return a.delta(old, now)
+}
+
+// settle ends the input of the aggregates that wait for its end.
+func (a *Aggregate) settle() error {
+	for _, g := range a.cells.aggs {
+		if s, ok := g.(agg.Settler); ok {
+			if err := s.Settle(); err != nil {
+				return err
+			}
+		}
+	}
+	if a.cells.identity != nil {
+		return a.cells.identity.Settle()
+	}
+	return nil
 }
 
 // version is what touched groups show before or after the commit.

@@ -21,7 +21,7 @@ func (a *Aggregate) State() StateInfo {
 	for _, t := range a.traces {
 		s.Values += t.Len()
 	}
-	for _, list := range [][]*expr.Program{a.sets[0].groups, a.sets[0].args, a.sets[0].filters} {
+	for _, list := range append([][]*expr.Program{a.sets[0].groups, a.sets[0].filters}, a.sets[0].args...) {
 		for _, p := range list {
 			if p != nil {
 				s.Foreign = append(s.Foreign, p.Describe()...)

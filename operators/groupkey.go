@@ -1,6 +1,8 @@
 package operators
 
 import (
+	"bytes"
+
 	"tidemill/operators/agg"
 	"tidemill/state"
 )
@@ -45,6 +47,25 @@ func (t *slotTrace) Last(slot int32) ([]byte, bool, error) {
 	p := t.prefix(slot)
 	key, _, ok, err := t.o.Last(p)
 	return cutPrefix(key, len(p), ok), ok, err
+}
+
+// Ascend calls fn with the values of the slot's group from the given one on.
+func (t *slotTrace) Ascend(slot int32, from []byte, fn func(value []byte, w int64) bool) error {
+	p := t.prefix(slot)
+	n := len(p)
+	lo := append(bytes.Clone(p), from...)
+	return t.o.Ascend(lo, p, func(key []byte, w int64) bool { return fn(key[n:], w) })
+}
+
+// Descend calls fn with the values of the slot's group below the given one, downwards.
+func (t *slotTrace) Descend(slot int32, below []byte, fn func(value []byte, w int64) bool) error {
+	p := t.prefix(slot)
+	n := len(p)
+	var hi []byte
+	if below != nil {
+		hi = append(bytes.Clone(p), below...)
+	}
+	return t.o.Descend(hi, p, func(key []byte, w int64) bool { return fn(key[n:], w) })
 }
 
 func cutPrefix(key []byte, n int, ok bool) []byte {

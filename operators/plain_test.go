@@ -52,7 +52,7 @@ func col(fields []column.Field, i int) *expr.Expr {
 func (c plainCall) bound(fields []column.Field) operators.AggregateCall {
 	out := operators.AggregateCall{Spec: agg.Spec{Func: c.fn, Distinct: c.distinct, Result: c.result(fields)}}
 	if c.arg >= 0 {
-		out.Spec.Arg, out.Arg = fields[c.arg].Type, col(fields, c.arg)
+		out.Spec.Args, out.Args = []column.Type{fields[c.arg].Type}, []*expr.Expr{col(fields, c.arg)}
 	}
 	if c.filter >= 0 {
 		out.Filter = col(fields, c.filter)

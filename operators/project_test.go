@@ -82,8 +82,8 @@ func TestAggregateRejects(t *testing.T) {
 		c.Input = fields
 		c.Groups = []*expr.Expr{narrow(col(fields, 0))}
 		for i := range c.Aggs {
-			if c.Aggs[i].Arg != nil {
-				c.Aggs[i].Arg, c.Aggs[i].Filter = narrow(col(fields, 1)), col(fields, 2)
+			if c.Aggs[i].Args != nil {
+				c.Aggs[i].Args, c.Aggs[i].Filter = []*expr.Expr{narrow(col(fields, 1))}, col(fields, 2)
 			}
 		}
 		a, err := operators.NewAggregate(c)

@@ -440,10 +440,30 @@ func (o *Ordered) Scan(lo, hi []byte, fn func(key []byte, w int64) bool) error {
 // Last returns the largest key with the prefix and its weight. The key is valid until the next
 // call.
 func (o *Ordered) Last(prefix []byte) (key []byte, w int64, ok bool, err error) {
+	err = o.Descend(nil, prefix, func(k []byte, weight int64) bool {
+		if key, w, ok = k, weight, true; !o.complete {
+			key = bytes.Clone(k)
+		}
+		return false
+	})
+	return key, w, ok, err
+}
+
+// Ascend calls fn with the entries that have the prefix, from the key lo on, which has it too, in order, until fn
+// returns false. It is Scan otherwise.
+func (o *Ordered) Ascend(lo, prefix []byte, fn func(key []byte, w int64) bool) error {
+	return o.Scan(lo, successor(prefix), fn)
+}
+
+// Descend calls fn with the entries that have the prefix and are below the key hi, from the largest downwards, until it
+// returns false; a nil hi means all. The key is valid only during the call, and fn must not change the map.
+func (o *Ordered) Descend(hi, prefix []byte, fn func(key []byte, w int64) bool) error {
 	if err := o.ready(); err != nil {
-		return nil, 0, false, err
+		return err
 	}
-	hi := successor(prefix)
+	if hi == nil {
+		hi = successor(prefix)
+	}
 	p, i := o.tree.last()
 	if hi != nil {
 		p, i = o.tree.seek(hi)
@@ -466,22 +486,19 @@ func (o *Ordered) Last(prefix []byte) (key []byte, w int64, ok bool, err error) 
 	if o.complete {
 		for s := next(); s >= 0; s = next() {
 			i--
-			if w := o.slots[s].w; w != 0 {
-				return o.arena.key(s), w, true, nil
+			if w := o.slots[s].w; w != 0 && !fn(o.arena.key(s), w) {
+				return nil
 			}
 		}
-		return nil, 0, false, nil
+		return nil
 	}
 	it, err := o.ks.iter(prefix, hi)
 	if err != nil {
-		return nil, 0, false, err
+		return err
 	}
 	it.Last()
-	err = o.merge(it, -1, next, func() { i-- }, (*pebble.Iterator).Prev, func(k []byte, weight int64) bool {
-		key, w, ok = bytes.Clone(k), weight, true
-		return false
-	})
-	return key, w, ok, errors.Join(err, it.Close())
+	err = o.merge(it, -1, next, func() { i-- }, (*pebble.Iterator).Prev, fn)
+	return errors.Join(err, it.Close())
 }
 
 // ready comes before every ordered read: it counts those that need Pebble.

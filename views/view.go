@@ -172,8 +172,9 @@ func (l *lowerer) config(n *plan.Node) operators.AggregateConfig {
 	}
 	for _, a := range n.Aggs {
 		call := operators.AggregateCall{Filter: a.Filter, Spec: aggregateSpec(&a)}
-		if len(a.Args) > 0 {
-			call.Arg = a.Args[0]
+		call.Args = append(call.Args, a.Args...)
+		for _, o := range a.Order {
+			call.Args = append(call.Args, o.Expr)
 		}
 		c.Aggs = append(c.Aggs, call)
 	}

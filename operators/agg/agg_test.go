@@ -44,6 +44,25 @@ func (m memTrace) First(slot int32) ([]byte, bool, error) {
 	return nil, false, nil
 }
 
+func (m memTrace) Ascend(slot int32, from []byte, fn func([]byte, int64) bool) error {
+	for _, v := range m.sorted(slot) {
+		if v >= string(from) && !fn([]byte(v), m[slot][v]) {
+			break
+		}
+	}
+	return nil
+}
+
+func (m memTrace) Descend(slot int32, below []byte, fn func([]byte, int64) bool) error {
+	all := m.sorted(slot)
+	for i := len(all) - 1; i >= 0; i-- {
+		if (below == nil || all[i] < string(below)) && !fn([]byte(all[i]), m[slot][all[i]]) {
+			break
+		}
+	}
+	return nil
+}
+
 func (m memTrace) Last(slot int32) ([]byte, bool, error) {
 	if all := m.sorted(slot); len(all) > 0 {
 		return []byte(all[len(all)-1]), true, nil
@@ -56,7 +75,7 @@ func specs() []agg.Spec {
 	all := []agg.Spec{{Func: "count_star", Result: column.T(column.Int64)}}
 	for _, t := range columntest.Types() {
 		for _, fn := range []string{"count", "sum", "avg", "min", "max"} {
-			s := agg.Spec{Func: fn, Arg: t, Result: resultOf(fn, t)}
+			s := agg.Spec{Func: fn, Args: []column.Type{t}, Result: resultOf(fn, t)}
 			if _, err := agg.New(s, memTrace{}); err != nil {
 				continue // sums of what is not a number
 			}
@@ -96,14 +115,23 @@ func argOf(r *rand.Rand, s agg.Spec, n int) *column.Column {
 	if s.Func == "count_star" {
 		return nil
 	}
-	c := columntest.Random(r, s.Arg, n)
+	c := columntest.Random(r, s.Args[0], n)
 	return &c
 }
 
 func add(t *testing.T, a agg.Aggregate, slots []int32, arg *column.Column, w []int64) {
 	t.Helper()
-	if err := a.Add(slots, arg, w); err != nil {
+	var args []column.Column
+	if arg != nil {
+		args = append(args, *arg)
+	}
+	if err := a.Add(slots, args, w); err != nil {
 		t.Fatal(err)
+	}
+	if s, ok := a.(agg.Settler); ok {
+		if err := s.Settle(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -121,7 +149,7 @@ func same(a, b agg.Aggregate, slot int32, prevA, prevB bool) string {
 func TestEncodeCanonical(t *testing.T) {
 	r := columntest.Rand(t)
 	for _, s := range specs() {
-		t.Run(fmt.Sprintf("%s(%v)%v", s.Func, s.Arg, s.Distinct), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s(%v)%v", s.Func, s.Args, s.Distinct), func(t *testing.T) {
 			const n = 30
 			a, b, c := newAgg(t, s, 4), newAgg(t, s, 4), newAgg(t, s, 4)
 			arg, more := argOf(r, s, n), argOf(r, s, n)
@@ -212,8 +240,8 @@ func TestWideSums(t *testing.T) {
 	r := columntest.Rand(t)
 	typ := column.T(column.HugeInt)
 	for range 500 {
-		sum := newAgg(t, agg.Spec{Func: "sum", Arg: typ, Result: typ}, 1)
-		avg := newAgg(t, agg.Spec{Func: "avg", Arg: typ, Result: column.T(column.Double)}, 1)
+		sum := newAgg(t, agg.Spec{Func: "sum", Args: []column.Type{typ}, Result: typ}, 1)
+		avg := newAgg(t, agg.Spec{Func: "avg", Args: []column.Type{typ}, Result: column.T(column.Double)}, 1)
 		want, n := new(big.Int), int64(0)
 		for range 1 + r.IntN(8) {
 			v := column.Int128{Lo: r.Uint64(), Hi: int64(r.Uint64()) >> r.IntN(64)}
@@ -249,7 +277,7 @@ func TestWideSums(t *testing.T) {
 // TestDecimalSumOutOfRange loses its value past the type's digits, with a reason, and has it again later.
 func TestDecimalSumOutOfRange(t *testing.T) {
 	typ := column.DecimalOf(38, 2)
-	a := newAgg(t, agg.Spec{Func: "sum", Arg: typ, Result: typ}, 1)
+	a := newAgg(t, agg.Spec{Func: "sum", Args: []column.Type{typ}, Result: typ}, 1)
 	most := column.Of(typ, []column.Int128{{Lo: 0x098a223fffffffff, Hi: 0x4b3b4ca85a86c47a}}, nil) // 38 nines
 	one := column.Of(typ, []column.Int128{{Lo: 1}}, nil)
 	for _, step := range []struct {
@@ -273,7 +301,7 @@ func TestAveragesRound(t *testing.T) {
 	r := columntest.Rand(t)
 	for _, typ := range []column.Type{column.T(column.Int64), column.DecimalOf(18, 3), column.DecimalOf(38, 38)} {
 		for range 500 {
-			a := newAgg(t, agg.Spec{Func: "avg", Arg: typ, Result: column.T(column.Double)}, 1)
+			a := newAgg(t, agg.Spec{Func: "avg", Args: []column.Type{typ}, Result: column.T(column.Double)}, 1)
 			n, sum := 1+r.Int64N(50), new(big.Int)
 			for range n {
 				v := int64(r.Uint64()) >> r.IntN(64)
@@ -298,7 +326,7 @@ func TestAveragesRound(t *testing.T) {
 
 // TestNewUnsupported names what is not maintained.
 func TestNewUnsupported(t *testing.T) {
-	for _, s := range []agg.Spec{{Func: "median", Arg: column.T(column.Double)}, {Func: "sum", Arg: column.T(column.Varchar)}} {
+	for _, s := range []agg.Spec{{Func: "median", Args: []column.Type{column.T(column.Double)}}, {Func: "sum", Args: []column.Type{column.T(column.Varchar)}}} {
 		if _, err := agg.New(s, nil); !errors.Is(err, agg.ErrUnsupported) {
 			t.Errorf("%v: %v", s, err)
 		}

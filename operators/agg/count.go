@@ -17,10 +17,12 @@ func decodeVarint(b []byte) (int64, []byte, error) {
 	return v, b[n:], nil
 }
 
-// count counts rows, or the rows whose argument is not NULL.
+// count counts rows, the rows whose arguments are not NULL, or those whose argument is true.
 type count struct {
 	versioned[int64]
 	skipNulls bool
+	skipFalse bool
+	result    column.Type // BIGINT when zero
 }
 
 func (c *count) Empty(slot int32) bool { return c.v[slot].cur == 0 }
@@ -33,9 +35,12 @@ func (c *count) Decode(slot int32, b []byte) ([]byte, error) {
 	return rest, err
 }
 
-func (c *count) Add(slots []int32, arg *column.Column, w []int64) error {
+func (c *count) Add(slots []int32, args []column.Column, w []int64) error {
 	v := c.v
-	nulls := c.skipNulls && arg.Valid != nil
+	nulls := c.skipFalse
+	for i := range args {
+		nulls = nulls || c.skipNulls && args[i].Valid != nil
+	}
 	switch {
 	case !nulls && w == nil:
 		for _, s := range slots {
@@ -51,7 +56,7 @@ func (c *count) Add(slots []int32, arg *column.Column, w []int64) error {
 		}
 	default:
 		for i, s := range slots {
-			if s < 0 || arg.IsNull(i) {
+			if s < 0 || anyNull(args, i) || c.skipFalse && args[0].Data[i] == 0 {
 				continue
 			}
 			if w == nil {
@@ -69,7 +74,31 @@ func (c *count) Output(slots []int32, prev bool) (column.Column, *Errors) {
 	for i, s := range slots {
 		out[i] = *c.at(s, prev)
 	}
+	switch c.result.Kind {
+	case column.HugeInt:
+		b := column.NewBuilder(c.result, len(out))
+		for _, v := range out {
+			column.Append(b, column.Int128Of(v))
+		}
+		return b.Finish(), nil
+	case column.UInt32:
+		b := column.NewBuilder(c.result, len(out))
+		for _, v := range out {
+			column.Append(b, uint32(v))
+		}
+		return b.Finish(), nil
+	}
 	return column.Of(column.T(column.Int64), out, nil), nil
+}
+
+// anyNull reports whether a row has a NULL in one of the columns.
+func anyNull(cols []column.Column, i int) bool {
+	for c := range cols {
+		if cols[c].IsNull(i) {
+			return true
+		}
+	}
+	return false
 }
 
 // Rows counts the rows of each group, which says whether the group is there.
@@ -92,7 +121,7 @@ func (rowCount) Decode(_ int32, b []byte) ([]byte, error) { return b, nil }
 func (rowCount) Empty(int32) bool                         { return true }
 func (rowCount) Bytes() int64                             { return 0 }
 
-func (rowCount) Add([]int32, *column.Column, []int64) error { return nil }
+func (rowCount) Add([]int32, []column.Column, []int64) error { return nil }
 
 func (c rowCount) Output(slots []int32, prev bool) (column.Column, *Errors) {
 	return c.rows.Output(slots, prev)

@@ -16,17 +16,16 @@ type distinct struct {
 	w     []int64
 }
 
-func (d *distinct) Add(slots []int32, arg *column.Column, w []int64) error {
-	cols := []column.Column{*arg}
+func (d *distinct) Add(slots []int32, args []column.Column, w []int64) error {
 	d.slots, d.w = d.slots[:0], d.w[:0]
 	for i, s := range slots {
 		out, weight := int32(-1), int64(0)
-		if s >= 0 && !arg.IsNull(i) {
+		if s >= 0 && !anyNull(args, i) {
 			wt := int64(1)
 			if w != nil {
 				wt = w[i]
 			}
-			d.buf = d.enc.AppendKey(d.buf[:0], cols, i)
+			d.buf = d.enc.AppendKey(d.buf[:0], args, i)
 			before, after, err := d.trace.Add(s, d.buf, wt)
 			if err != nil {
 				return err
@@ -40,5 +39,5 @@ func (d *distinct) Add(slots []int32, arg *column.Column, w []int64) error {
 		}
 		d.slots, d.w = append(d.slots, out), append(d.w, weight)
 	}
-	return d.Aggregate.Add(d.slots, arg, d.w)
+	return d.Aggregate.Add(d.slots, args, d.w)
 }

@@ -1,7 +1,6 @@
 package agg
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"tidemill/state/column"
@@ -13,39 +12,22 @@ import (
 // values that differ in their bits (0.0 and -0.0) are ordered by those, so the answer does not
 // depend on which came first.
 type extreme struct {
-	versioned[string] // the encoded value, "" for none
-	arg               column.Type
-	max               bool
-	trace             Trace
-	enc               *rowkey.Encoder
-	buf               []byte
-	lost              []int32 // slots of the batch whose extreme value has no row left
+	shown // the encoded value
+	arg   column.Type
+	max   bool
+	trace Trace
+	enc   *rowkey.Encoder
+	buf   []byte
+	lost  []int32 // slots of the commit whose extreme value has no row left
 }
 
 func newExtreme(arg column.Type, max bool, trace Trace) *extreme {
 	return &extreme{arg: arg, max: max, trace: trace, enc: rowkey.NewEncoder([]column.Type{arg})}
 }
 
-func (e *extreme) Empty(slot int32) bool { return e.v[slot].cur == "" }
-
-func (e *extreme) Encode(dst []byte, slot int32) []byte {
-	v := e.v[slot].cur
-	return append(binary.AppendUvarint(dst, uint64(len(v))), v...)
-}
-
-func (e *extreme) Decode(slot int32, b []byte) ([]byte, error) {
-	n, k := binary.Uvarint(b)
-	if k <= 0 || n > uint64(len(b)-k) {
-		return nil, errShort
-	}
-	e.set(slot, string(b[k:k+int(n)]))
-	return b[k+int(n):], nil
-}
-
-func (e *extreme) Add(slots []int32, arg *column.Column, w []int64) error {
-	cols := []column.Column{*arg}
+func (e *extreme) Add(slots []int32, cols []column.Column, w []int64) error {
 	for i, s := range slots {
-		if s < 0 || arg.IsNull(i) {
+		if s < 0 || cols[0].IsNull(i) {
 			continue
 		}
 		wt := int64(1)
@@ -57,15 +39,11 @@ func (e *extreme) Add(slots []int32, arg *column.Column, w []int64) error {
 			return err
 		}
 	}
-	return e.settle()
+	return nil
 }
 
-// add adds a value to the trace. When it was the extreme one and has no row left, it stays until settle
-// looks for the next: once a batch, because the trace steps over every value retracted before.
-//
-// Within a commit a retraction may come first, so that the trace has a value with a negative weight, and
-// settle may find that. It is then the extreme one until its rows come, which lose or confirm it: no
-// value with rows is beyond it.
+// add adds a value to the trace. When it was the extreme one and has no row left, it stays until Settle
+// looks for the next: once a commit, because the trace steps over every value retracted before.
 func (e *extreme) add(s int32, value []byte, w int64) error {
 	before, after, err := e.trace.Add(s, value, w)
 	if err != nil {
@@ -78,13 +56,13 @@ func (e *extreme) add(s int32, value []byte, w int64) error {
 			e.lost = append(e.lost, s)
 		}
 	case before <= 0 && (cur == "" || (string(value) > cur) == e.max && string(value) != cur):
-		e.v[s].cur = string(value)
+		e.put(s, string(value))
 	}
 	return nil
 }
 
-// settle ends a batch: it finds the extreme values of the slots that lost theirs.
-func (e *extreme) settle() error {
+// Settle finds the extreme values of the slots that lost theirs.
+func (e *extreme) Settle() error {
 	find := e.trace.First
 	if e.max {
 		find = e.trace.Last
@@ -97,29 +75,23 @@ func (e *extreme) settle() error {
 		if err != nil {
 			return err
 		}
-		e.v[s].cur = ""
-		if ok {
-			e.v[s].cur = string(value)
+		if !ok {
+			value = nil
 		}
+		e.put(s, string(value))
 	}
 	e.lost = e.lost[:0]
 	return nil
 }
 
+// Restore undoes what happened since Save, and forgets which slots were to be settled.
+func (e *extreme) Restore(slots []int32) {
+	e.shown.Restore(slots)
+	e.lost = e.lost[:0]
+}
+
 func (e *extreme) Output(slots []int32, prev bool) (column.Column, *Errors) {
-	b := column.NewBuilder(e.arg, len(slots))
-	one := []*column.Builder{b}
-	for _, s := range slots {
-		v := *e.at(s, prev)
-		if v == "" {
-			b.AppendNull()
-			continue
-		}
-		if _, err := e.enc.DecodeIdentity([]byte(v), one); err != nil {
-			panic(fmt.Sprintf("agg: extreme value %x of %s: %v", v, e.arg, err))
-		}
-	}
-	return b.Finish(), nil
+	return e.results(e.arg, e.enc, "", slots, prev)
 }
 
 // Identity is the group columns of a group whose equal keys may differ in their bits: the smallest, by
@@ -146,7 +118,7 @@ func (d *Identity) AddRows(slots []int32, cols []column.Column, w []int64) error
 			return err
 		}
 	}
-	return d.settle()
+	return nil
 }
 
 // Columns returns the group columns of slots.

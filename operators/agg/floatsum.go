@@ -72,7 +72,8 @@ func (f *floatSum) Decode(slot int32, b []byte) ([]byte, error) {
 	return rest, nil
 }
 
-func (f *floatSum) Add(slots []int32, arg *column.Column, w []int64) error {
+func (f *floatSum) Add(slots []int32, args []column.Column, w []int64) error {
+	arg := &args[0]
 	var vals []float64
 	if f.arg.Kind == column.Float {
 		f.vals = f.vals[:0]

@@ -123,7 +123,8 @@ func (a *intSum) Decode(slot int32, b []byte) ([]byte, error) {
 	return b, nil
 }
 
-func (a *intSum) Add(slots []int32, arg *column.Column, w []int64) error {
+func (a *intSum) Add(slots []int32, args []column.Column, w []int64) error {
+	arg := &args[0]
 	switch a.arg.Kind {
 	case column.Bool, column.UInt8:
 		addInts(a.v, slots, column.Values[uint8](arg), arg, w)

@@ -77,7 +77,19 @@ func (a *Agg) describe(in []column.Field) string {
 	if a.Distinct {
 		s += "DISTINCT "
 	}
-	s += strings.Join(readableAll(a.Args, in), ", ") + ")"
+	args := readableAll(a.Args, in)
+	order := a.Order
+	if strings.HasPrefix(a.Func, "arg_") && len(order) > 0 {
+		args, order = append(args, readable(order[0].Expr, in)), order[1:]
+		if a.Order[0].Desc {
+			s = strings.Replace(s, "arg_min", "arg_max", 1)
+		}
+	}
+	s += strings.Join(append(args, a.constants()...), ", ")
+	for i, o := range order {
+		s += map[bool]string{true: " ORDER BY ", false: ", "}[i == 0] + readable(o.Expr, in) + o.direction()
+	}
+	s += ")"
 	if a.Filter != nil {
 		s += " FILTER " + readable(a.Filter, in)
 	}

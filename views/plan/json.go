@@ -131,6 +131,13 @@ type jexpr struct {
 
 	AggregateType string `json:"aggregate_type"`
 	Filter        *jexpr `json:"filter"`
+	OrderBys      *struct {
+		Orders []struct {
+			Type  string `json:"type"`
+			Nulls string `json:"null_order"`
+			Expr  *jexpr `json:"expression"`
+		} `json:"orders"`
+	} `json:"order_bys"`
 }
 
 // pos returns the expression's byte offset in the SELECT, or -1.

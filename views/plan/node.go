@@ -37,9 +37,36 @@ type Node struct {
 
 // Agg is one aggregate of an Aggregate node.
 type Agg struct {
-	Func     string       `json:"f"` // DuckDB's name: count_star, count, sum, avg, min, max
+	// Func is DuckDB's name, the same for its aliases. arg_max is arg_min with the order turned; its second argument is
+	// the first of Order, as is arg_min's.
+	Func     string       `json:"f"`
 	Args     []*expr.Expr `json:"args,omitempty"`
+	Order    []Order      `json:"order,omitempty"`
 	Distinct bool         `json:"distinct,omitempty"`
 	Filter   *expr.Expr   `json:"filter,omitempty"`
 	Type     column.Type  `json:"t"`
+	Params   *Params      `json:"params,omitempty"`
+}
+
+// Order is one expression that the rows of an aggregate are ordered by.
+type Order struct {
+	Expr       *expr.Expr `json:"e"`
+	Desc       bool       `json:"desc,omitempty"`
+	NullsFirst bool       `json:"nulls_first,omitempty"`
+}
+
+// Params are the constant arguments of an aggregate.
+type Params struct {
+	Separator string     `json:"sep,omitempty"`       // string_agg
+	Quantiles []Quantile `json:"quantiles,omitempty"` // quantile_cont, quantile_disc, median
+	Desc      bool       `json:"desc,omitempty"`      // quantiles from the largest
+	List      bool       `json:"list,omitempty"`      // of quantiles
+}
+
+// Quantile is a fraction as it was written: Digits / 10^Scale when Exact, else Float, which it is in any case.
+type Quantile struct {
+	Digits int64   `json:"d,omitempty"`
+	Scale  int     `json:"s,omitempty"`
+	Float  float64 `json:"f"`
+	Exact  bool    `json:"x,omitempty"`
 }

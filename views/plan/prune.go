@@ -123,9 +123,7 @@ func pruneAggregate(n *Node, used []int) (*Node, []int) {
 	out.Groups = rewriteAll(n.Groups, renumber(inTo))
 	aggs := make([]Agg, len(out.Aggs))
 	for i, a := range out.Aggs {
-		a.Args = rewriteAll(a.Args, renumber(inTo))
-		a.Filter = rewrite(a.Filter, renumber(inTo))
-		aggs[i] = a
+		aggs[i] = a.rewrite(renumber(inTo))
 	}
 	out.Aggs = aggs
 	return &out, to

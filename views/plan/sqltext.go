@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -200,7 +201,7 @@ func (p sqlPrinter) aggregate(n *Node) string {
 			filter, unless = " FILTER (WHERE "+text+")", " OR ("+text+") IS NOT TRUE"
 		}
 		var args []string
-		for _, e := range a.Args {
+		for _, e := range a.inputs() {
 			text, guard := g.value(e)
 			need(guard, unless)
 			args = append(args, text)
@@ -220,15 +221,75 @@ func (p sqlPrinter) aggregate(n *Node) string {
 	return text
 }
 
+// sql prints the aggregate with its order completed by its arguments, which is how the order that SQL leaves open is
+// decided. args are the texts of its inputs.
 func (a *Agg) sql(args []string, filter string) string {
 	if a.Func == "count_star" {
 		return "count(*)" + filter
 	}
-	distinct := ""
-	if a.Distinct {
-		distinct = "DISTINCT "
+	args, keys := args[:len(a.Args)], args[len(a.Args):]
+	fn, order := a.Func, ""
+	if ordered[a.Func] {
+		if strings.HasPrefix(fn, "arg_") {
+			if a.Order[0].Desc {
+				fn = strings.Replace(fn, "arg_min", "arg_max", 1)
+			}
+			args = append(slices.Clone(args), keys[0])
+			keys = keys[1:]
+		}
+		skip := len(a.Order) - len(keys)
+		var by []string
+		for i, k := range keys {
+			by = append(by, k+a.Order[skip+i].direction())
+		}
+		if !a.Distinct || len(by) == 0 {
+			for _, x := range args[:len(a.Args)] {
+				by = append(by, x+" ASC NULLS LAST")
+			}
+		}
+		order = " ORDER BY " + strings.Join(by, ", ")
 	}
-	return "CAST(" + a.Func + "(" + distinct + strings.Join(args, ", ") + ")" + filter + " AS " + a.Type.String() + ")"
+	if a.Distinct {
+		args = append([]string{"DISTINCT " + args[0]}, args[1:]...)
+	}
+	args = append(slices.Clone(args), a.constants()...)
+	return "CAST(" + fn + "(" + strings.Join(args, ", ") + order + ")" + filter + " AS " + a.Type.String() + ")"
+}
+
+func (o Order) direction() string {
+	s := " ASC"
+	if o.Desc {
+		s = " DESC"
+	}
+	if o.NullsFirst {
+		return s + " NULLS FIRST"
+	}
+	return s + " NULLS LAST"
+}
+
+// constants prints the constant arguments.
+func (a *Agg) constants() []string {
+	if a.Params == nil || a.Func == "median" {
+		return nil
+	}
+	if a.Func == "string_agg" {
+		return []string{quoteText(a.Params.Separator)}
+	}
+	var out []string
+	for _, q := range a.Params.Quantiles {
+		text := "CAST('" + strconv.FormatFloat(q.Float, 'g', -1, 64) + "' AS DOUBLE)"
+		if q.Exact {
+			text = strconv.FormatFloat(q.Float, 'f', q.Scale, 64)
+		}
+		if a.Params.Desc {
+			text = "-" + text
+		}
+		out = append(out, text)
+	}
+	if a.Params.List {
+		return []string{"[" + strings.Join(out, ", ") + "]"}
+	}
+	return out
 }
 
 func (p sqlPrinter) values(n *Node) string {

@@ -84,7 +84,7 @@ func countAll(list []*expr.Expr, uses []int) {
 func expressions(n *Node) []*expr.Expr {
 	out := append(append([]*expr.Expr(nil), n.Exprs...), n.Groups...)
 	for _, a := range n.Aggs {
-		out = append(out, a.Args...)
+		out = append(out, a.inputs()...)
 		if a.Filter != nil {
 			out = append(out, a.Filter)
 		}
