@@ -186,8 +186,6 @@ func newPlain(s Spec, trace Trace) Aggregate {
 		return &count{skipNulls: true, result: s.Result}
 	case "min", "max":
 		return newExtreme(t, s.Func == "max", trace)
-	case "count_if":
-		return &count{skipNulls: true, skipFalse: true, result: s.Result}
 	case "bool_and", "bool_or":
 		if t.Kind == column.Bool {
 			return &boolean{or: s.Func == "bool_or"}

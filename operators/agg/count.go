@@ -17,11 +17,10 @@ func decodeVarint(b []byte) (int64, []byte, error) {
 	return v, b[n:], nil
 }
 
-// count counts rows, the rows whose arguments are not NULL, or those whose argument is true.
+// count counts rows, or the rows whose arguments are not NULL.
 type count struct {
 	versioned[int64]
 	skipNulls bool
-	skipFalse bool
 	result    column.Type // BIGINT when zero
 }
 
@@ -37,7 +36,7 @@ func (c *count) Decode(slot int32, b []byte) ([]byte, error) {
 
 func (c *count) Add(slots []int32, args []column.Column, w []int64) error {
 	v := c.v
-	nulls := c.skipFalse
+	nulls := false
 	for i := range args {
 		nulls = nulls || c.skipNulls && args[i].Valid != nil
 	}
@@ -56,7 +55,7 @@ func (c *count) Add(slots []int32, args []column.Column, w []int64) error {
 		}
 	default:
 		for i, s := range slots {
-			if s < 0 || anyNull(args, i) || c.skipFalse && args[0].Data[i] == 0 {
+			if s < 0 || anyNull(args, i) {
 				continue
 			}
 			if w == nil {
@@ -74,14 +73,7 @@ func (c *count) Output(slots []int32, prev bool) (column.Column, *Errors) {
 	for i, s := range slots {
 		out[i] = *c.at(s, prev)
 	}
-	switch c.result.Kind {
-	case column.HugeInt:
-		b := column.NewBuilder(c.result, len(out))
-		for _, v := range out {
-			column.Append(b, column.Int128Of(v))
-		}
-		return b.Finish(), nil
-	case column.UInt32:
+	if c.result.Kind == column.UInt32 {
 		b := column.NewBuilder(c.result, len(out))
 		for _, v := range out {
 			column.Append(b, uint32(v))

@@ -8,7 +8,7 @@ import (
 )
 
 // entropy is the entropy in bits of how often each value comes: log2(n) less the mean of log2 of the counts. NULLs do
-// not count; of no rows it is 0. Its result costs a step for each of the group's different values.
+// not count; of no rows it is 0. Values are equal as GROUP BY sees it; DuckDB counts NaNs and equal INTERVALs apart. Its result costs a step for each of the group's different values.
 func entropy(m *multiset) (result, bool) {
 	ok := m.spec.Result == column.T(column.Double)
 	m.none = m.double(0)

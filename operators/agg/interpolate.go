@@ -30,13 +30,13 @@ func (q *quantile) value(out *column.Builder, found [2]string, same bool, part f
 // microsPerDay is a day in the unit of TIMESTAMP.
 const microsPerDay = 24 * 60 * 60 * 1_000_000
 
-// between appends the value that lies part of the way from row 0 of c to row 1. Between integers it is the lower plus
-// the part of the distance, cut off.
+// between appends the value that lies part of the way from row 0 of c to row 1: of instants the nearest one, of
+// DECIMALs the digits cut off.
 func between(out *column.Builder, c *column.Column, part float64) {
 	switch k := c.Type.Kind; {
 	case k == column.Float:
 		v := column.Values[float32](c)
-		column.Append(out, float32(mixSame(float64(v[0]), float64(v[1]), part)))
+		column.Append(out, mixFloats(v[0], v[1], part))
 	case k == column.Double:
 		v := column.Values[float64](c)
 		column.Append(out, mix(v[0], v[1], part))
@@ -46,10 +46,10 @@ func between(out *column.Builder, c *column.Column, part float64) {
 		column.Append(out, betweenDecimals(c, part))
 	case k == column.Date:
 		v := column.Values[int32](c)
-		column.Append(out, betweenInts(microsOf(v[0]), microsOf(v[1]), part))
+		column.Append(out, betweenInstants(microsOf(v[0]), microsOf(v[1]), part))
 	default: // TIME and TIMESTAMPs
 		v := column.Values[int64](c)
-		column.Append(out, betweenInts(v[0], v[1], part))
+		column.Append(out, betweenInstants(v[0], v[1], part))
 	}
 }
 
@@ -62,7 +62,15 @@ func mix(lo, hi, part float64) float64 {
 	return a + b
 }
 
-// mixSame interpolates floats, in double precision.
+// mixFloats interpolates in single precision.
+func mixFloats(lo, hi float32, part float64) float32 {
+	if part == 0 {
+		return lo
+	}
+	return lo + float32(float64(hi-lo)*part)
+}
+
+// mixSame interpolates what is not a double, in double precision.
 func mixSame(lo, hi, part float64) float64 {
 	if part == 0 {
 		return lo
@@ -70,19 +78,18 @@ func mixSame(lo, hi, part float64) float64 {
 	return lo + float64((hi-lo)*part)
 }
 
+func betweenInstants(lo, hi int64, part float64) int64 {
+	if part == 0 {
+		return lo
+	}
+	return int64(math.Round(mixSame(float64(lo), float64(hi), part)))
+}
+
 func betweenInts(lo, hi int64, part float64) int64 {
 	if part == 0 {
 		return lo
 	}
-	d := hi - lo
-	if (hi > lo) != (d > 0) { // out of 64 bits
-		f := new(big.Float).SetInt64(hi)
-		f.Sub(f.SetPrec(128), new(big.Float).SetInt64(lo))
-		f.Mul(f, big.NewFloat(part))
-		i, _ := f.Int(nil)
-		return i.Add(i, big.NewInt(lo)).Int64()
-	}
-	return lo + int64(float64(d)*part)
+	return lo + int64(float64(hi-lo)*part)
 }
 
 func betweenDecimals(c *column.Column, part float64) column.Int128 {
@@ -94,7 +101,7 @@ func betweenDecimals(c *column.Column, part float64) column.Int128 {
 		return column.Int128Of(betweenInts(int64(v[0].Lo), int64(v[1].Lo), part))
 	}
 	lo, hi := doubleOf(c, 0), doubleOf(c, 1)
-	f, _ := new(big.Float).SetFloat64(mix(lo, hi, part)).Int(nil)
+	f, _ := new(big.Float).SetFloat64(mixSame(lo, hi, part)).Int(nil)
 	return int128OfBig(f)
 }
 
@@ -129,9 +136,7 @@ func doubleOf(c *column.Column, i int) float64 {
 		return float64(column.Values[uint64](c)[i])
 	}
 	v := column.Values[column.Int128](c)[i]
-	f := new(big.Float).SetInt(bigOf(v))
-	d, _ := f.Float64()
-	return d
+	return v.Float64()
 }
 
 func bigOf(v column.Int128) *big.Int {

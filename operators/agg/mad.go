@@ -35,7 +35,7 @@ func deviation(m *multiset) (result, bool) {
 			if !ok {
 				return bad("mad of %s is out of range of INTERVAL", arg), nil
 			}
-			column.Append(out, column.IntervalValue{Micros: d})
+			column.Append(out, column.IntervalValue{Days: int32(d / microsPerDay), Micros: d % microsPerDay})
 		case arg.Kind == column.Double:
 			column.Append(out, floatDeviation(column.Values[float64](&col), w, mix))
 		case arg.Kind == column.Float:
@@ -43,7 +43,7 @@ func deviation(m *multiset) (result, bool) {
 			for i, v := range column.Values[float32](&col) {
 				vals[i] = float64(v)
 			}
-			single := func(lo, hi, part float64) float64 { return float64(float32(mixSame(lo, hi, part))) }
+			single := func(lo, hi, part float64) float64 { return float64(mixFloats(float32(lo), float32(hi), part)) }
 			column.Append(out, float32(floatDeviation(vals, w, single)))
 		default:
 			v, ok := decimalDeviation(&col, w)
@@ -115,7 +115,7 @@ func instantDeviation(c *column.Column, w []int64) (int64, bool) {
 		copy(vals, column.Values[int64](c))
 	}
 	lo, hi, part := middle(w)
-	median := betweenInts(vals[lo], vals[hi], part)
+	median := betweenInstants(vals[lo], vals[hi], part)
 	d := make([]int64, len(vals))
 	for i, v := range vals {
 		d[i] = v - median
@@ -126,7 +126,7 @@ func instantDeviation(c *column.Column, w []int64) (int64, bool) {
 	}
 	sorted(d, w, func(a, b int64) bool { return a < b })
 	lo, hi, part = middle(w)
-	return betweenInts(d[lo], d[hi], part), true
+	return betweenInstants(d[lo], d[hi], part), true
 }
 
 func decimalDeviation(c *column.Column, w []int64) (column.Int128, bool) {

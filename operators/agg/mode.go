@@ -1,7 +1,7 @@
 package agg
 
 // mostFrequent is mode: the value that most of the group's rows have; of several, the one whose first row comes first.
-// Its result costs a step for each of the group's different values.
+// Values are equal as GROUP BY sees it; DuckDB's mode counts each NaN apart. Its result costs a step for each of the group's different values.
 func mostFrequent(m *multiset) (result, bool) {
 	return func(slot int32) (string, error) {
 		type seen struct {

@@ -167,15 +167,7 @@ func castFromHuge[D integer](k *kcall) {
 	}
 }
 
-// float64 converts as DuckDB does: each half rounded, then their sum.
-func (a int128) float64() float64 {
-	const two64 = 18446744073709551616.0
-	if a.Hi == -1 {
-		return -float64(^a.Lo) - 1
-	}
-	hi := float64(a.Hi) * two64
-	return float64(a.Lo) + hi
-}
+func (a int128) float64() float64 { return column.Int128(a).Float64() }
 
 // castHugeToDouble leaves what needs more than 64 bits and a sign to DuckDB, which does not round some of it to
 // the nearest.

@@ -15,6 +15,16 @@ func (v Int128) Neg() Int128 {
 	return Int128{Lo: lo, Hi: int64(hi)}
 }
 
+// Float64 converts as DuckDB does: each half rounded, then their sum.
+func (v Int128) Float64() float64 {
+	const two64 = 18446744073709551616.0
+	if v.Hi == -1 {
+		return -float64(^v.Lo) - 1
+	}
+	hi := float64(v.Hi) * two64
+	return float64(v.Lo) + hi
+}
+
 // Cmp returns -1, 0 or 1 as v is less than, equal to or greater than o.
 func (v Int128) Cmp(o Int128) int {
 	switch {

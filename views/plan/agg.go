@@ -13,7 +13,7 @@ import (
 // aggregates are the functions that are maintained, under the names that DuckDB binds, with the name
 // that an Agg has.
 var aggregates = map[string]string{
-	"count_star": "count_star", "count": "count", "count_if": "count_if", "countif": "count_if",
+	"count_star": "count_star", "count": "count", "count_if": "sum", "countif": "sum", // NULL of no row that is not
 	"sum": "sum", "sum_no_overflow": "sum", "fsum": "sum", "kahan_sum": "sum", "sumkahan": "sum",
 	"avg": "avg", "mean": "avg", "favg": "avg", "min": "min", "max": "max",
 	"bool_and": "bool_and", "bool_or": "bool_or", "bit_and": "bit_and", "bit_or": "bit_or", "bit_xor": "bit_xor",
