@@ -37,22 +37,37 @@ type aggregate struct {
 	Func     string
 	Distinct bool
 	Arg      *expression // nil for count(*)
-	Filter   *expression
-	Wide     bool // a sum that its type may not hold: its group is rejected then
+	Arg2     *expression // of functions of two
+	// Form is the call with # for Arg and @ for Arg2, "" for Func(#). What stands in brackets is an order that the engine
+	// takes when none is written: the oracle's SQL always has it, the view's when Stated.
+	Form   string
+	Stated bool
+	Filter *expression
+	Wide   bool // a sum that its type may not hold: its group is rejected then
 	expression
 }
 
 func groupName(i int) string { return fmt.Sprintf(`"$g%d"`, i) }
 func aggName(i int) string   { return fmt.Sprintf(`"$a%d"`, i) }
 
-// call writes the aggregate over the given argument and filter.
-func (a *aggregate) call(arg, filter string) string {
+// call writes the aggregate over the given arguments and filter, with its order in full or as the view states it.
+func (a *aggregate) call(arg, arg2, filter string, full bool) string {
 	if a.Arg == nil {
 		arg = "*"
 	}
 	s := a.Func + "(" + arg + ")"
 	if a.Distinct {
 		s = a.Func + "(DISTINCT " + arg + ")"
+	}
+	if form := a.Form; form != "" {
+		before, rest, open := strings.Cut(form, "[")
+		if open {
+			order, after, _ := strings.Cut(rest, "]")
+			if form = before + after; full || a.Stated {
+				form = before + order + after
+			}
+		}
+		s = strings.NewReplacer("#", "("+arg+")", "@", "("+arg2+")").Replace(form)
 	}
 	if a.Filter != nil {
 		s += " FILTER (WHERE " + filter + ")"
@@ -89,14 +104,17 @@ func (b *block) marked() string {
 		names = append(names, groupName(i), "("+g.sql+")")
 	}
 	for i, a := range b.Aggs {
-		var arg, filter string
+		var arg, arg2, filter string
 		if a.Arg != nil {
 			arg = a.Arg.sql
+		}
+		if a.Arg2 != nil {
+			arg2 = a.Arg2.sql
 		}
 		if a.Filter != nil {
 			filter = a.Filter.sql
 		}
-		names = append(names, aggName(i), a.call(arg, filter))
+		names = append(names, aggName(i), a.call(arg, arg2, filter, false))
 	}
 	inline := strings.NewReplacer(names...)
 	q := pre + "SELECT "
@@ -280,21 +298,24 @@ func (st *staged) group(src string, b *block) string {
 		shown, by = append(shown, groupName(i)), append(by, groupName(i))
 	}
 	for i, a := range b.Aggs {
-		arg, filter := fmt.Sprintf(`"$x%d"`, i), fmt.Sprintf(`"$w%d"`, i)
+		arg, arg2, filter := fmt.Sprintf(`"$x%d"`, i), fmt.Sprintf(`"$y%d"`, i), fmt.Sprintf(`"$w%d"`, i)
 		if a.Filter != nil {
 			add(filter, a.Filter.sql, a.Filter.fallible)
 		}
-		if a.Arg != nil {
-			sql, f := a.Arg.sql, a.Arg.fallible
+		for name, x := range map[string]*expression{arg: a.Arg, arg2: a.Arg2} {
+			if x == nil {
+				continue
+			}
+			sql := x.sql
 			if a.Filter != nil {
 				sql = "CASE WHEN " + a.Filter.sql + " THEN " + sql + " END"
 			}
-			add(arg, sql, f)
+			add(name, sql, x.fallible)
 		}
 		if a.Wide {
 			shown = append(shown, a.halfSums(i, arg, filter))
 		} else {
-			shown = append(shown, a.call(arg, filter)+" AS "+aggName(i))
+			shown = append(shown, a.call(arg, arg2, filter, true)+" AS "+aggName(i))
 		}
 	}
 	src = st.tried(src, names, exprs, fallible)
@@ -334,7 +355,7 @@ func (a *aggregate) halfSums(i int, arg, filter string) string {
 	if a.Arg.typ.Kind == column.Decimal {
 		unit = "CAST(replace(CAST(" + arg + " AS VARCHAR), '.', '') AS HUGEINT)"
 	}
-	return fmt.Sprintf(`%s AS "$h%d", %s AS "$l%d"`, a.call(unit+" // "+half, filter), i, a.call(unit+" % "+half, filter), i)
+	return fmt.Sprintf(`%s AS "$h%d", %s AS "$l%d"`, a.call(unit+" // "+half, "", filter, true), i, a.call(unit+" % "+half, "", filter, true), i)
 }
 
 // wholeSum fails if the type does not hold the sum of two halves.

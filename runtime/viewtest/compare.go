@@ -106,14 +106,14 @@ func cells(cols []column.Column, i int) []cell {
 	return row
 }
 
-// line is a row as a text under the columns' normalisations; columns of lastBits are left out.
+// line is a row as a text under the columns' normalisations; columns of lastBits and nearly are left out.
 func line(cols []col, row []cell) string {
 	var b strings.Builder
 	for i, c := range row {
 		switch {
 		case c.null:
 			b.WriteString("NULL")
-		case cols[i].loose == lastBits:
+		case cols[i].loose == lastBits || cols[i].loose == nearly:
 			b.WriteString("~")
 		default:
 			fmt.Fprintf(&b, "%q", cols[i].loose.fold(c.text))

@@ -20,6 +20,8 @@ import (
 //	           and so are 1 month and 30 days
 //	lastBits   doubles up to 2 steps apart are equal  avg: ours is the correctly rounded quotient of the exact sum,
 //	                                                  DuckDB rounds the sum, then the quotient
+//	nearly     doubles alike in 8 digits, or that      variances, correlations and their like: ours are formulas of
+//	           both are below 1e-8, are equal         exact sums, DuckDB's of running means
 //	(all)      nan and -nan are one value             the sum of both infinities is what the machine makes of it
 //
 // Rejects are compared exactly, but for views in which a condition stands over something in the same statement that can
@@ -34,6 +36,7 @@ const (
 	strict looseness = iota
 	equalBits
 	lastBits
+	nearly
 )
 
 // groupLooseness is that of a column that shows one of several equal values.
@@ -92,11 +95,14 @@ func intervalLength(s string) string {
 
 // same compares two folded texts.
 func (l looseness) same(a, b string) bool {
-	if a == b || l != lastBits {
+	if a == b || l != lastBits && l != nearly {
 		return a == b
 	}
 	x, err1 := strconv.ParseFloat(a, 64)
 	y, err2 := strconv.ParseFloat(b, 64)
+	if l == nearly {
+		return err1 == nil && err2 == nil && math.Abs(x-y) <= 1e-8*max(1, math.Abs(x), math.Abs(y))
+	}
 	if err1 != nil || err2 != nil || math.Signbit(x) != math.Signbit(y) {
 		return false
 	}

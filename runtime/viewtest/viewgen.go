@@ -124,6 +124,9 @@ func (b *block) pruneBlock(in *block) {
 		if a.Arg != nil {
 			add(*a.Arg)
 		}
+		if a.Arg2 != nil {
+			add(*a.Arg2)
+		}
 		if a.Filter != nil {
 			add(*a.Filter)
 		}
@@ -155,6 +158,9 @@ func (b *block) fallible() bool {
 	for _, a := range b.Aggs {
 		if all = append(all, a.expression); a.Arg != nil {
 			all = append(all, *a.Arg)
+		}
+		if a.Arg2 != nil {
+			all = append(all, *a.Arg2)
 		}
 		if a.Filter != nil {
 			all = append(all, *a.Filter)
@@ -333,6 +339,13 @@ func (w *world) key(g *generator) expression {
 
 func (w *world) aggregate(g *generator) aggregate {
 	a := aggregate{}
+	if w.r.IntN(2) == 0 && w.formed(g, &a) {
+		if w.r.IntN(4) == 0 {
+			f := g.any(column.T(column.Bool), 1)
+			a.Filter = &f
+		}
+		return a
+	}
 	big, double, huge := column.T(column.Int64), column.T(column.Double), column.T(column.HugeInt)
 	arg := func(t column.Type, depth int) expression { return g.any(t, depth) }
 	var e expression
