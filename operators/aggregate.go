@@ -21,8 +21,11 @@ type AggregateConfig struct {
 	Output []column.Field // groups, then aggregates
 	Groups []*expr.Expr   // none: the whole input is one group, which is there without rows too
 	Aggs   []AggregateCall
-	Eval   expr.Evaluator
-	DB     *state.DB
+	// Sets are the grouping sets, each a list of places in Groups: the input is grouped by each of them, the other
+	// groups NULL, and Output has the number of the set before the groups. nil for one set of all groups.
+	Sets [][]int
+	Eval expr.Evaluator
+	DB   *state.DB
 	// Keyspace is the first of the 1 + len(Aggs) + 1 keyspaces that are the operator's own.
 	Keyspace uint32
 	// WarmBytes is how much state, unpacked, is loaded at once instead of entry by entry.
@@ -125,6 +128,9 @@ func (anchor) Bytes() int64                             { return 0 }
 func NewAggregate(c AggregateConfig) (*Aggregate, error) {
 	a := &Aggregate{c: c}
 	a.sets = [2]*programs{a.compile(), a.compile()}
+	if c.Sets != nil {
+		a.types = append(a.types, column.T(column.Int32))
+	}
 	for _, g := range c.Groups {
 		a.types = append(a.types, g.Type)
 		a.fallible = a.fallible || expr.Fallible(g)
@@ -148,7 +154,7 @@ func NewAggregate(c AggregateConfig) (*Aggregate, error) {
 		opts.Mode = state.FixedKeys
 	}
 	cells := a.cells.each()
-	if len(c.Groups) == 0 {
+	if a.global() {
 		cells = append(cells, anchor{})
 	}
 	if a.table, err = state.NewTable(c.DB, opts, cells...); err != nil {
@@ -171,7 +177,7 @@ func (a *Aggregate) newCells(live bool) (*aggCells, error) {
 	}
 	cells := &aggCells{rows: &agg.Rows{}}
 	for i, call := range a.c.Aggs {
-		if call.Spec.Func == "count_star" && call.Filter == nil {
+		if call.Spec.Func == "count_star" && call.Filter == nil && a.c.Sets == nil { // see touchEmptySets
 			cells.aggs = append(cells.aggs, cells.rows.Count())
 			continue
 		}
@@ -236,11 +242,17 @@ func (a *Aggregate) Begin(commit uint64, born bool) error {
 	for _, t := range a.traces {
 		t.Begin(commit)
 	}
-	if born && len(a.c.Groups) == 0 {
+	switch {
+	case born && a.global():
 		return a.touchGlobal()
+	case born && a.c.Sets != nil:
+		return a.touchEmptySets()
 	}
 	return nil
 }
+
+// global reports whether the whole input is one group.
+func (a *Aggregate) global() bool { return len(a.types) == 0 }
 
 // touchGlobal makes the one group of an aggregate without GROUP BY, which has no row yet.
 func (a *Aggregate) touchGlobal() error {

@@ -56,9 +56,11 @@ func (a *Aggregate) Feed(rows int, rejects *Rejects, each func(add func(*zset.Ba
 // slices prepares b in slices and passes each on.
 func (a *Aggregate) slices(b *zset.Batch, rejects *Rejects, pass func(*prepared) error) error {
 	for lo := 0; lo < b.N; lo += stepRows {
-		p, err := a.prepare(b.Slice(lo, min(lo+stepRows, b.N)), rejects)
-		if err == nil && p != nil {
-			err = pass(p)
+		ps, err := a.prepare(b.Slice(lo, min(lo+stepRows, b.N)), rejects)
+		for _, p := range ps {
+			if err == nil {
+				err = pass(p)
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", a.c.Name, err)
@@ -112,8 +114,8 @@ type prepared struct {
 	offs  []int32
 }
 
-// prepare evaluates a slice and makes its keys; nil when no row is left.
-func (a *Aggregate) prepare(b *zset.Batch, rejects *Rejects) (*prepared, error) {
+// prepare evaluates a slice and makes its keys, once for each grouping set; nothing when no row is left.
+func (a *Aggregate) prepare(b *zset.Batch, rejects *Rejects) ([]*prepared, error) {
 	a.sets[0], a.sets[1] = a.sets[1], a.sets[0]
 	ev, errs, err := a.eval(b)
 	if err != nil {
@@ -128,15 +130,22 @@ func (a *Aggregate) prepare(b *zset.Batch, rejects *Rejects) (*prepared, error) 
 		}
 	}
 	p := &prepared{evaluated: ev, n: b.N, w: b.W}
-	if len(ev.groups) == 0 {
-		return p, nil
+	if a.c.Sets != nil {
+		return a.grouped(p), nil
 	}
-	if keys, valid, ok := rowkey.FixedKey(ev.groups, b.N); ok {
+	p.makeKeys(a.keys)
+	return []*prepared{p}, nil
+}
+
+func (p *prepared) makeKeys(enc *rowkey.Encoder) {
+	if len(p.groups) == 0 {
+		return
+	}
+	if keys, valid, ok := rowkey.FixedKey(p.groups, p.n); ok {
 		p.fixed, p.valid = keys, valid
 	} else {
-		p.arena, p.offs = a.keys.Keys(ev.groups, b.N)
+		p.arena, p.offs = enc.Keys(p.groups, p.n)
 	}
-	return p, nil
 }
 
 func (a *Aggregate) eval(b *zset.Batch) (ev evaluated, all *expr.RowErrors, err error) {

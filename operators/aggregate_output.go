@@ -228,7 +228,7 @@ func (a *Aggregate) outputFallible() bool {
 
 // present reports whether the slot's group is there, before or after the running commit.
 func (a *Aggregate) present(slot int32, prev bool) bool {
-	if len(a.c.Groups) == 0 {
+	if a.global() {
 		return !(prev && a.born)
 	}
 	return a.cells.rows.Present(slot, prev)

@@ -66,7 +66,7 @@ func (l *Lookup) setKey(shown []int) {
 func (l *Lookup) descend(g *Graph, v *View, n *plan.Node) ([]int, error) {
 	for _, st := range v.stages {
 		if st.plan == n {
-			groups := len(n.Groups)
+			groups := n.Keys()
 			if n.Op == plan.Distinct {
 				groups = len(n.Schema)
 			}

@@ -163,7 +163,7 @@ func (v *View) read(id uint32) {
 }
 
 func (l *lowerer) config(n *plan.Node) operators.AggregateConfig {
-	c := operators.AggregateConfig{Name: l.name(n.Op), Input: n.Inputs[0].Schema, Output: n.Schema, Groups: n.Groups}
+	c := operators.AggregateConfig{Name: l.name(n.Op), Input: n.Inputs[0].Schema, Output: n.Schema, Groups: n.Groups, Sets: n.Sets}
 	if n.Op == plan.Distinct {
 		for i, f := range n.Schema {
 			c.Groups = append(c.Groups, &expr.Expr{Kind: expr.Column, Type: f.Type, Col: i})

@@ -18,7 +18,8 @@ type block struct {
 	Having   []expression // over "$g0", "$a0" ...
 	Outs     []output     // over the source's columns, or over "$g0", "$a0" ...
 	Distinct bool
-	All      bool // writes GROUP BY ALL
+	All      bool   // writes GROUP BY ALL
+	Sets     string // ROLLUP or CUBE of all groups
 }
 
 // source is a relation, or a block in parentheses.
@@ -131,19 +132,27 @@ func (b *block) marked() string {
 	if len(b.Where) > 0 {
 		q += " WHERE " + conjunction(b.Where)
 	}
-	if len(b.Groups) > 0 && b.All {
+	if len(b.Groups) > 0 && b.All && b.Sets == "" {
 		q += " GROUP BY ALL"
 	} else if len(b.Groups) > 0 {
 		var g []string
 		for _, e := range b.Groups {
 			g = append(g, "("+e.sql+")")
 		}
-		q += " GROUP BY " + strings.Join(g, ", ")
+		q += " GROUP BY " + b.sets(strings.Join(g, ", "))
 	}
 	if len(b.Having) > 0 {
 		q += " HAVING " + inline.Replace(conjunction(b.Having))
 	}
 	return q
+}
+
+// sets writes the list of groups with the grouping sets that are made of it.
+func (b *block) sets(groups string) string {
+	if b.Sets == "" {
+		return groups
+	}
+	return b.Sets + " (" + groups + ")"
 }
 
 func conjunction(es []expression) string {
@@ -321,7 +330,7 @@ func (st *staged) group(src string, b *block) string {
 	src = st.tried(src, names, exprs, fallible)
 	q := "(SELECT " + strings.Join(shown, ", ") + " FROM " + src
 	if len(by) > 0 {
-		q += " GROUP BY " + strings.Join(by, ", ")
+		q += " GROUP BY " + b.sets(strings.Join(by, ", "))
 	}
 	return st.fitting(q+")", b)
 }

@@ -173,6 +173,9 @@ func smallerBlocks(b *block) (out []*block) {
 	if b.Distinct {
 		add(func(c *block) { c.Distinct = false })
 	}
+	if b.Sets != "" {
+		add(func(c *block) { c.Sets = "" })
+	}
 	for i, s := range b.From {
 		if s.Block == nil {
 			continue

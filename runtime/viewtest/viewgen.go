@@ -57,7 +57,7 @@ func (w *world) anyView() *view {
 	}
 	w.safe = w.r.IntN(5) < 2
 	v.Block, v.cols = w.newBlock(v, pool, 0)
-	if b := v.Block; b.Grouped && !b.Distinct && len(b.Groups) > 0 {
+	if b := v.Block; b.Grouped && !b.Distinct && len(b.Groups) > 0 && b.Sets == "" {
 		for g := range b.Groups {
 			for i, o := range b.Outs {
 				if o.sql == groupName(g) {
@@ -307,6 +307,14 @@ func (w *world) group(b *block, g *generator) []col {
 		}
 		out = append(out, col{name: groupName(len(b.Groups)), typ: e.typ, exact: e.exact, loose: groupLooseness(e.typ)})
 		b.Groups = append(b.Groups, e)
+	}
+	if len(b.Groups) > 0 && w.r.IntN(6) == 0 {
+		b.Sets = pick(w.r, []string{"ROLLUP", "CUBE"})
+		for _, e := range b.Groups {
+			if !strings.ContainsAny(e.sql, "c$") { // a group by a constant is none
+				b.Sets = ""
+			}
+		}
 	}
 	for range 1 + w.r.IntN(3) {
 		a := w.aggregate(g)

@@ -46,13 +46,16 @@ func describe(n *Node) string {
 	case Aggregate:
 		s := "aggregate"
 		if len(n.Groups) > 0 {
-			s += " by [" + strings.Join(assign(n.Schema, readableAll(n.Groups, in)), ", ") + "]"
+			s += " by [" + strings.Join(assign(n.Schema[n.Keys()-len(n.Groups):], readableAll(n.Groups, in)), ", ") + "]"
+		}
+		if n.Sets != nil {
+			s += " sets " + strings.ReplaceAll(fmt.Sprint(n.Sets), " ", ", ")
 		}
 		aggs := make([]string, len(n.Aggs))
 		for i, a := range n.Aggs {
 			aggs[i] = a.describe(in)
 		}
-		return s + " [" + strings.Join(assign(n.Schema[len(n.Groups):], aggs), ", ") + "]"
+		return s + " [" + strings.Join(assign(n.Schema[n.Keys():], aggs), ", ") + "]"
 	case Values:
 		return fmt.Sprintf("values %d rows%s", len(n.Rows), describeRows(n))
 	default:

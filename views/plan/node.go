@@ -33,6 +33,17 @@ type Node struct {
 
 	Groups []*expr.Expr `json:"groups,omitempty"` // Aggregate; empty for the whole input as one group
 	Aggs   []Agg        `json:"aggs,omitempty"`
+	// Sets are grouping sets, each the places in Groups that it has; the first output column is then the number of the
+	// set. nil for one set of all groups.
+	Sets [][]int `json:"sets,omitempty"`
+}
+
+// Keys returns how many output columns of an Aggregate are its groups', the number of the set among them.
+func (n *Node) Keys() int {
+	if n.Sets != nil {
+		return len(n.Groups) + 1
+	}
+	return len(n.Groups)
 }
 
 // Agg is one aggregate of an Aggregate node.

@@ -130,6 +130,9 @@ func check(n *Node) error {
 	case Project:
 		typesOf(n.Exprs)
 	case Aggregate:
+		if n.Sets != nil {
+			out = append(out, column.T(column.Int32))
+		}
 		typesOf(n.Groups)
 		for _, a := range n.Aggs {
 			out = append(out, a.Type)

@@ -100,17 +100,17 @@ func pruneProject(n *Node, used []int) (*Node, []int) {
 
 func pruneAggregate(n *Node, used []int) (*Node, []int) {
 	used = append([]int(nil), used...)
-	for i := range n.Groups {
+	for i := range n.Keys() {
 		used[i]++
 	}
 	out := *n
 	out.Aggs = nil
 	for i, a := range n.Aggs {
-		if used[len(n.Groups)+i] > 0 {
+		if used[n.Keys()+i] > 0 {
 			out.Aggs = append(out.Aggs, a)
 		}
 	}
-	if len(n.Groups) == 0 && len(out.Aggs) == 0 && len(n.Aggs) > 0 { // its one row is still needed
+	if n.Keys() == 0 && len(out.Aggs) == 0 && len(n.Aggs) > 0 { // its one row is still needed
 		out.Aggs = n.Aggs[:1]
 		used[0]++
 	}

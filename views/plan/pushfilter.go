@@ -42,7 +42,7 @@ func push(n *Node, conds []*expr.Expr) *Node {
 	case Aggregate:
 		var down []*expr.Expr
 		stay := conds
-		if len(n.Groups) > 0 { // without groups there is a row even for no input
+		if len(n.Groups) > 0 && n.Sets == nil { // without groups there is a row even for no input
 			down, stay = splitStable(conds, n.Schema, len(n.Groups), substitute(n.Groups))
 		}
 		return filtered(overInputs(n, func(in *Node) *Node { return push(in, down) }), stay)

@@ -180,6 +180,9 @@ func (g *guards) conditions() []string {
 // aggregate leaves out the rows on which a group, a FILTER, or an argument of an aggregate whose
 // FILTER takes the row fails.
 func (p sqlPrinter) aggregate(n *Node) string {
+	if n.Sets != nil {
+		return p.groupingSets(n)
+	}
 	var g guards
 	var out, groups, conds []string
 	need := func(guard, unless string) {
@@ -219,6 +222,29 @@ func (p sqlPrinter) aggregate(n *Node) string {
 		text += " GROUP BY " + strings.Join(groups, ", ")
 	}
 	return text
+}
+
+// groupingSets prints a SELECT for each set.
+func (p sqlPrinter) groupingSets(n *Node) string {
+	parts := make([]string, len(n.Sets))
+	for i, set := range n.Sets {
+		one := *n
+		one.Sets, one.Groups = nil, nil
+		out := []string{"CAST(" + strconv.Itoa(i) + " AS INTEGER) AS c0"}
+		for g, e := range n.Groups {
+			text := "CAST(NULL AS " + e.Type.String() + ")"
+			if slices.Contains(set, g) {
+				text = colName(len(one.Groups))
+				one.Groups = append(one.Groups, e)
+			}
+			out = append(out, text+" AS "+colName(1+g))
+		}
+		for k := range n.Aggs {
+			out = append(out, colName(len(one.Groups)+k)+" AS "+colName(n.Keys()+k))
+		}
+		parts[i] = "(SELECT " + selectList(out) + " FROM (" + p.aggregate(&one) + ") AS q)"
+	}
+	return strings.Join(parts, " UNION ALL ")
 }
 
 // sql prints the aggregate with its order completed by its arguments, which is how the order that SQL leaves open is
