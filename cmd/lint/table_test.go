@@ -95,6 +95,23 @@ var packages = []struct {
 	{path: "cmd/tidemill/internal/client"},
 	{path: "cmd/tidemill/internal/server", imports: []string{"runtime", "runtime/httpd"}},
 	{path: "cmd/tidemill/internal/bench", imports: []string{"cmd/tidemill/internal/client"}, tests: []string{"cmd/tidemill/internal/server"}},
+	{path: "cmd/tidemill/internal/table", imports: []string{"state/column"}},
+	{path: "cmd/tidemill/internal/progress", imports: []string{"cmd/tidemill/internal/table"}},
+	{
+		path:    "cmd/tidemill/internal/load",
+		imports: []string{"state/column", "views/duck", "cmd/tidemill/internal/client", "cmd/tidemill/internal/table"},
+		tests:   []string{"cmd/tidemill/internal/server"},
+	},
+	{path: "cmd/tidemill/internal/export", imports: []string{"views/plan/token", "cmd/tidemill/internal/client"}, tests: []string{"cmd/tidemill/internal/server"}},
+	{
+		path: "cmd/tidemill/internal/shell",
+		imports: []string{
+			"views/plan/token", "views/catalog", "cmd/tidemill/internal/client", "cmd/tidemill/internal/table",
+			"cmd/tidemill/internal/load", "cmd/tidemill/internal/export",
+		},
+		tests: []string{"cmd/tidemill/internal/server"},
+	},
+	{path: "cmd/tidemill/internal/top", imports: []string{"cmd/tidemill/internal/client", "cmd/tidemill/internal/table"}},
 	{path: "cmd/tidemill/internal/demo", imports: []string{"cmd/tidemill/internal/client", "cmd/tidemill/internal/server"}},
 	{path: "cmd/tidemill", imports: []string{all}},
 }
@@ -117,7 +134,7 @@ var gates = []struct {
 	// One file-system seam, which crash tests replace.
 	{"github.com/cockroachdb/pebble/v2/vfs", []string{"state", "state/image", "runtime", "runtime/commitlog", "runtime/tier"}, true},
 	{"github.com/cockroachdb/pebble/v2", []string{"state"}, false},
-	{"github.com/zeebo/xxh3", []string{"state", "state/rowkey", "operators/zset", "operators", "runtime", "runtime/httpd"}, false},
+	{"github.com/zeebo/xxh3", []string{"state", "state/rowkey", "operators/zset", "operators", "runtime", "runtime/httpd", "cmd"}, false},
 	{"github.com/tidwall/btree", []string{"state", "operators/trace"}, false},
 	// DuckDB, and with it all of cgo; the driver of database/sql is the oracle of tests.
 	{"C", []string{"views/duck"}, false},
@@ -134,6 +151,12 @@ var gates = []struct {
 	{"google.golang.org/grpc", []string{"runtime/flightd", "cmd"}, true},
 	{"github.com/prometheus/client_golang", []string{"runtime", "runtime/httpd", "cmd"}, false},
 	{"github.com/spf13/cobra", []string{"cmd/tidemill"}, false},
+	{"github.com/spf13/pflag", []string{"cmd/tidemill"}, false},
+	// Terminals.
+	{"github.com/reeflective/readline", []string{"cmd/tidemill/internal/shell"}, false},
+	{"github.com/rivo/uniseg", []string{"cmd/tidemill/internal/table"}, false},
+	{"golang.org/x/term", []string{"cmd"}, false},
+	{"github.com/creack/pty", nil, true},
 	{"golang.org/x/sys", []string{"state/image", "runtime/commitlog", "runtime", "cmd"}, true},
 	// Tests.
 	{"github.com/cockroachdb/datadriven", nil, true},

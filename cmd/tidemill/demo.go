@@ -24,7 +24,7 @@ again, and compares every row of every view with a recomputation from the events
 one differs.`,
 		Example: `  tidemill demo
   tidemill demo --seconds 30 --keep`,
-		Args: cobra.NoArgs,
+		Args: argsOf(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !(o.Seconds > 0) {
 				return fmt.Errorf("--seconds is %g: give more than 0", o.Seconds)
@@ -42,10 +42,4 @@ one differs.`,
 	f.StringVar(&o.Addr, "addr", "127.0.0.1:0", "loopback `address` to serve on; port 0 takes a free one")
 	f.Var(&memory, "memory", "memory for state, rows and requests")
 	return cmd
-}
-
-// isTerminal reports whether f is shown to somebody who sees colours.
-func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && os.Getenv("TERM") != ""
 }

@@ -1,13 +1,14 @@
-// Command tidemill is the Tidemill server and what goes with it: serve runs it on a directory, demo shows it at
-// work and proves its answers, bench measures it, version tells what it is.
+// Command tidemill is the Tidemill server and what goes with it: serve runs it on a directory, sql is a shell, append
+// and export move files in and out, top watches it, demo shows it at work and proves its answers, bench measures
+// it, version tells what it is.
 //
 // Commands only read flags, wire packages together and choose the exit code: 0 when all went well, 1 when
-// something failed or an answer was wrong. Packages below internal do the work.
+// something failed or an answer was wrong, 2 when the command line is wrong or the server cannot be reached.
+// Packages below internal do the work.
 package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -20,8 +21,7 @@ func run(args []string) int {
 	root := rootCommand()
 	root.SetArgs(args)
 	if err := root.ExecuteContext(context.Background()); err != nil {
-		fmt.Fprintln(os.Stderr, "tidemill:", err)
-		return 1
+		return report(os.Stderr, err)
 	}
 	return 0
 }
@@ -34,13 +34,19 @@ func rootCommand() *cobra.Command {
 		Long: `Tidemill keeps materialized views in SQL up to date with the rows that you append. When an append is
 acknowledged it is on disk, and every view that follows it already equals its SQL.`,
 		Example: `  tidemill demo
-  tidemill serve --dir data`,
+  tidemill serve --dir data
+  tidemill append flights flights.parquet --create
+  tidemill sql -c 'SELECT count(*) FROM flights'`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		serveCommand(),
+		sqlCommand(),
+		appendCommand(),
+		exportCommand(),
+		topCommand(),
 		demoCommand(),
 		benchCommand(),
 		versionCommand(),

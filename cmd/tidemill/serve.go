@@ -40,7 +40,7 @@ Every flag can also be set by a variable: --max-body by TIDEMILL_MAX_BODY. The c
 		Example: `  tidemill serve --dir data
   tidemill serve --dir data --addr 127.0.0.1:9000 --memory 2GiB
   TIDEMILL_DIR=data TIDEMILL_LOG_LEVEL=debug tidemill serve`,
-		Args: cobra.NoArgs,
+		Args: argsOf(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := fromEnvironment(cmd, serveFlags, os.Getenv); err != nil {
 				return err

@@ -119,7 +119,7 @@ func TestSecondSignal(t *testing.T) {
 	}
 }
 
-// TestRefusedStarts: what cannot be served is said plainly, with 1 as the exit code.
+// TestRefusedStarts: what cannot be served is said plainly, with 1 as the exit code, 2 for a wrong command line.
 func TestRefusedStarts(t *testing.T) {
 	dir, foreign := t.TempDir(), t.TempDir()
 	if err := os.WriteFile(filepath.Join(foreign, "letter.txt"), nil, 0o600); err != nil {
@@ -129,20 +129,21 @@ func TestRefusedStarts(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		want string
+		code int
 	}{
-		{[]string{"--dir", dir, "--addr", "127.0.0.1:0"}, "directory " + dir + " is in use by another process: one server has a directory at a time"},
-		{[]string{"--dir", foreign, "--addr", "127.0.0.1:0"}, "it holds letter.txt"},
-		{[]string{"--addr", "127.0.0.1:0"}, "--dir is missing: directory that holds everything; it is made when it is not there (or set TIDEMILL_DIR)"},
-		{[]string{"--dir", filepath.Join(foreign, "no"), "--addr", "0.0.0.0:0"}, "add --insecure"},
-		{[]string{"--dir", filepath.Join(foreign, "no"), "--addr", "127.0.0.1:0", "--pprof", "0.0.0.0:0"}, "profiles are shown to this machine only"},
-		{[]string{"--dir", dir, "--log-level", "loud"}, `--log-level "loud"`},
-		{[]string{"--dir", dir, "--memory", "much"}, `"much" is not a size`},
-		{[]string{"--dir", dir, "--colour"}, "unknown flag: --colour"},
-		{[]string{"--dir", dir, "more"}, `unknown command "more"`},
+		{[]string{"--dir", dir, "--addr", "127.0.0.1:0"}, "directory " + dir + " is in use by another process: one server has a directory at a time", 1},
+		{[]string{"--dir", foreign, "--addr", "127.0.0.1:0"}, "it holds letter.txt", 1},
+		{[]string{"--addr", "127.0.0.1:0"}, "--dir is missing: directory that holds everything; it is made when it is not there (or set TIDEMILL_DIR)", 1},
+		{[]string{"--dir", filepath.Join(foreign, "no"), "--addr", "0.0.0.0:0"}, "add --insecure", 1},
+		{[]string{"--dir", filepath.Join(foreign, "no"), "--addr", "127.0.0.1:0", "--pprof", "0.0.0.0:0"}, "profiles are shown to this machine only", 1},
+		{[]string{"--dir", dir, "--log-level", "loud"}, `--log-level "loud"`, 1},
+		{[]string{"--dir", dir, "--memory", "much"}, `"much" is not a size`, 2},
+		{[]string{"--dir", dir, "--colour"}, "unknown flag: --colour", 2},
+		{[]string{"--dir", dir, "more"}, `unknown command "more"`, 2},
 	} {
 		p := start(t, append([]string{"serve"}, c.args...)...)
-		if code := p.wait(); code != 1 || !strings.Contains(p.said(), c.want) {
-			t.Errorf("%v: exit code %d, expected 1 with %q:\n%s", c.args, code, c.want, p.said())
+		if code := p.wait(); code != c.code || !strings.Contains(p.said(), c.want) {
+			t.Errorf("%v: exit code %d, expected %d with %q:\n%s", c.args, code, c.code, c.want, p.said())
 		}
 	}
 	if left, err := os.ReadDir(foreign); err != nil || len(left) != 1 {

@@ -77,7 +77,7 @@ func versionCommand() *cobra.Command {
 		Short: "Print the version, and what it is built with",
 		Example: `  tidemill version
   tidemill version --json`,
-		Args: cobra.NoArgs,
+		Args: argsOf(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			b := buildVersion()
 			var err error

@@ -1,4 +1,4 @@
-// Package client speaks Tidemill's HTTP interface, as demo and bench need it: statements, appends that are
+// Package client speaks Tidemill's HTTP interface, as the commands need it: statements, appends that are
 // repeated when the server asks for it, lookups, and the arithmetic of latencies. It knows nothing of the
 // engine: what it measures is what any program in any language would see.
 package client
@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -45,13 +46,30 @@ func New(base string) *Client {
 // Close closes the connections that no request uses.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Error is a refusal by the server.
+// NewOver returns a client whose connections are made by dial, to an engine in this process.
+func NewOver(dial func(context.Context) (net.Conn, error)) *Client {
+	return &Client{base: "http://local", http: &http.Client{Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: connections,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }}}}
+}
+
+// Error is a refusal by the server; HTTP.md has what each member means.
 type Error struct {
 	Status     int    `json:"-"`
+	Type       string `json:"type"` // urn:tidemill:bad-row
 	Detail     string `json:"detail"`
 	Hint       string `json:"hint"`
+	SQLState   string `json:"sqlstate"`
+	Column     string `json:"column"`
+	Value      string `json:"value"`
+	Row        int    `json:"row"`         // from 1, in the body
+	Line       int    `json:"line"`        // of the place in SQL, from 1; 0 without one
+	LineColumn int    `json:"line_column"` // from 1, in characters
+	Expected   uint64 `json:"expected"`    // seq
 	RetryAfter time.Duration
 }
+
+// IsType reports whether the refusal is of a type, given without its prefix: "bad-row".
+func (e *Error) IsType(slug string) bool { return strings.TrimPrefix(e.Type, "urn:tidemill:") == slug }
 
 // Error gives what the server said.
 func (e *Error) Error() string {
@@ -175,6 +193,45 @@ type Ack struct {
 // patience is the longest wait before a request is repeated, however long the server asks for: whoever
 // measures wants to know when it takes rows again.
 const patience = 100 * time.Millisecond
+
+// Place is where an append stands in its producer's history: Seq follows Prev, the seq before it.
+type Place struct {
+	Producer  string
+	Seq, Prev uint64
+}
+
+// Send makes one append, once: repeating it is for the caller. Encoding is that of the body, "" for none.
+func (c *Client) Send(ctx context.Context, table string, at Place, body []byte, contentType, encoding string) (Ack, error) {
+	path := "/append/" + url.PathEscape(table) + "?producer=" + url.QueryEscape(at.Producer) +
+		"&seq=" + strconv.FormatUint(at.Seq, 10) + "&prev=" + strconv.FormatUint(at.Prev, 10)
+	header := http.Header{"Content-Type": {contentType}}
+	if encoding != "" {
+		header.Set("Content-Encoding", encoding)
+	}
+	var ack Ack
+	text, err := c.read(ctx, http.MethodPost, path, body, header)
+	if err == nil {
+		err = json.Unmarshal(text, &ack)
+	}
+	return ack, err
+}
+
+// Last returns the seq of a producer's last acknowledged append, 0 when it has none.
+func (c *Client) Last(ctx context.Context, producer string) (uint64, error) {
+	text, err := c.read(ctx, http.MethodGet, "/producers/"+url.PathEscape(producer), nil, nil)
+	if err != nil {
+		return 0, err
+	}
+	var state struct {
+		Last uint64 `json:"last"`
+	}
+	return state.Last, json.Unmarshal(text, &state)
+}
+
+// Text returns what a GET of a path answers.
+func (c *Client) Text(ctx context.Context, path string) ([]byte, error) {
+	return c.read(ctx, http.MethodGet, path, nil, nil)
+}
 
 // Append sends rows as a producer's next append. A server that is busy is asked again with the same seq,
 // which applies the rows once, until ctx ends.
