@@ -34,6 +34,8 @@ type Options struct {
 	// ResultCache bounds the answers of queries that are kept, in bytes; 0 is a sixteenth of Memory, and none are kept
 	// below that.
 	ResultCache int64
+	// SlowQuery logs the statements that take so long or longer; 0 logs none.
+	SlowQuery time.Duration
 	// Warm opens the read engine beside everything else, so that the first query need not wait for it; else
 	// the first query does, and until then it takes no memory.
 	Warm bool
@@ -68,6 +70,7 @@ type Engine struct {
 	// asWritten reads relations that compute rows which may fail, and what statements change.
 	asWritten reader
 	results   results
+	queries   queries
 
 	published atomic.Uint64 // the newest commit that readers see
 	catalog   atomic.Pointer[catalog.Catalog]

@@ -62,6 +62,7 @@ func Open(o Options) (_ *Engine, err error) {
 	e.lookups.Store(&sync.Map{})
 	e.initReaders()
 	e.results.init(e, o.ResultCache)
+	e.queries.init(e)
 	if o.Warm {
 		go func() {
 			if err := e.reader.open(); err != nil && !errors.Is(err, ErrClosed) {

@@ -323,11 +323,18 @@ func (e *Engine) uncached(ctx context.Context, q *cacheable) (*Answer, error) {
 // compute runs a query. With c the result cache is told of its snapshot.
 func (e *Engine) compute(ctx context.Context, q *cacheable, c *computation) (*Rows, error) {
 	e.stats.queries.Add(1)
+	ctx, run := e.queries.begin(ctx, q.sql)
 	for {
 		rows, err := e.query(ctx, q, c)
-		if !errors.Is(err, errDefinedMeanwhile) {
-			return rows, err
+		if errors.Is(err, errDefinedMeanwhile) {
+			continue
 		}
+		if err != nil {
+			run.end(err)
+			return nil, err
+		}
+		run.answers(rows)
+		return rows, nil
 	}
 }
 

@@ -35,7 +35,7 @@ func (e *Engine) Execute(ctx context.Context, sql string) (*Answer, error) {
 // cuts a text into these). Errors about it are *catalog.SyntaxError, *catalog.NameError,
 // *catalog.DependentsError, *plan.Error, *duck.SQLError, *NotNullError, *ConflictError, *UnsupportedError and
 // *TransactionError, those of a transaction's statements in a *BlockError; others are the engine's.
-func (e *Engine) Run(ctx context.Context, s Statement) (*Answer, error) {
+func (e *Engine) Run(ctx context.Context, s Statement) (_ *Answer, err error) {
 	toks := withoutSemicolons(s.SQL, token.Scan(s.SQL))
 	q := cacheable{params: s.Params}
 	if e.results.limit > 0 && len(toks) > 0 {
@@ -54,6 +54,11 @@ func (e *Engine) Run(ctx context.Context, s Statement) (*Answer, error) {
 	}
 	if needs := accessOf(st.Kind); !s.Access.allows(needs) {
 		return nil, &AccessError{Statement: string(st.Kind), Needs: needs}
+	}
+	if st.Kind != catalog.Query { // those note themselves
+		var run *runningQuery
+		ctx, run = e.queries.begin(ctx, st.Text)
+		defer func() { run.end(err) }()
 	}
 	switch st.Kind {
 	case catalog.Query:
@@ -98,6 +103,8 @@ func (e *Engine) runOther(ctx context.Context, st *catalog.Statement) (*Answer, 
 	case catalog.Checkpoint:
 		err := e.Checkpoint(ctx)
 		return created(e.Commit(), err)
+	case catalog.CancelQuery:
+		return created(e.Commit(), e.CancelQuery(st.QueryID))
 	case catalog.ShowTables:
 		return e.showTables(), nil
 	case catalog.Describe:

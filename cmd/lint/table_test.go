@@ -161,6 +161,7 @@ var gates = []struct {
 	// Tests.
 	{"github.com/cockroachdb/datadriven", nil, true},
 	{"pgregory.net/rapid", nil, true},
+	{"go.yaml.in/yaml/v3", nil, true},
 }
 
 // folders are the folders of the repository's root.

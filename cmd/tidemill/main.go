@@ -49,6 +49,7 @@ acknowledged it is on disk, and every view that follows it already equals its SQ
 		topCommand(),
 		demoCommand(),
 		benchCommand(),
+		tokenCommand(),
 		versionCommand(),
 	)
 	return root

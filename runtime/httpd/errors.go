@@ -85,6 +85,8 @@ var sentinels = []struct {
 	{views.ErrNoKey, Problem{Status: http.StatusConflict, Slug: "no-key", SQLState: "55000",
 		Hint: "look up keyed tables and views that show all their grouping columns; read others with POST /sql"}},
 	{views.ErrTooManyOperators, Problem{Status: http.StatusBadRequest, Slug: "too-complex", SQLState: "54000", Hint: "split the view in two"}},
+	{runtime.ErrNoQuery, Problem{Status: http.StatusNotFound, Slug: "unknown-query", SQLState: "42704", Hint: "it may have ended: GET /queries lists what runs"}},
+	{runtime.ErrCancelled, Problem{Status: http.StatusServiceUnavailable, Slug: "cancelled", SQLState: "57014", RetryAfter: retrySoon, Hint: "somebody with admin access ended it"}},
 	{runtime.ErrReservedName, Problem{Status: http.StatusBadRequest, Slug: "reserved-name", SQLState: "42939", Hint: "take another name"}},
 	{column.ErrText, Problem{Status: http.StatusBadRequest, Slug: "bad-value", SQLState: "22P02", Hint: "write the value as SQL does"}},
 	{column.ErrNotLossless, Problem{Status: http.StatusBadRequest, Slug: "not-exact", SQLState: "22003", Hint: "cast the column to VARCHAR, or ask for JSON"}},

@@ -38,6 +38,8 @@ func TestTranslate(t *testing.T) {
 		{fmt.Errorf("commit 3: %w: %w", runtime.ErrDiskFull, commitlog.ErrNoSegment), 507, "disk-full", "53100"},
 		{runtime.ErrSchemaChanged, 409, "schema-changed", "40001"},
 		{runtime.ErrSeqReused, 409, "seq-reused", "23505"},
+		{runtime.ErrNoQuery, 404, "unknown-query", "42704"},
+		{runtime.ErrCancelled, 503, "cancelled", "57014"},
 		{runtime.ErrReservedName, 400, "reserved-name", "42939"},
 		{&runtime.SeqError{Producer: "p", Seq: 9, Last: 3}, 409, "seq", "55000"},
 		{&runtime.SeqError{Producer: "p", Seq: 9, Last: 3, Prev: &prev}, 409, "seq", "55000"},

@@ -93,3 +93,7 @@ func blockingAppend(entered, leave chan struct{}) func(context.Context, runtime.
 		return runtime.AppendResult{Commit: 8, Accepted: req.N}, nil
 	}
 }
+
+func (f *fakeEngine) Queries() []runtime.QueryInfo { return nil }
+
+func (f *fakeEngine) CancelQuery(uint64) error { return runtime.ErrNoQuery }

@@ -28,6 +28,7 @@ type Problem struct {
 	Expected             uint64 // seq
 	Dependents           []string
 
+	challenge  string        // header of 401
 	Allow      string        // header of 405
 	RetryAfter time.Duration // header, when the same request may succeed later
 	closes     bool          // the connection: what is left of the body is not read
@@ -100,6 +101,10 @@ func (s *Server) refuse(c *call, err error) {
 	clear(h) // of what the call had in mind to answer
 	h["Content-Type"] = typeProblem
 	h["Cache-Control"] = noStore
+	s.cors(c)
+	if p.challenge != "" {
+		h.Set("WWW-Authenticate", p.challenge)
+	}
 	if p.Allow != "" {
 		h.Set("Allow", p.Allow)
 	}
@@ -123,7 +128,7 @@ func badRequest(format, hint string, args ...any) error {
 
 func unknownPath(path string) error {
 	return &Problem{Status: http.StatusNotFound, Slug: "unknown-path", Detail: "there is nothing at " + cut(path),
-		Hint: "calls are GET and POST /sql, POST /append/{table}, POST /append, GET /lookup/{relation}/{key}, GET /healthz, /livez, /readyz, /metrics, /stats, /producers/{producer}"}
+		Hint: "calls are GET and POST /sql, POST /append/{table}, POST /append, GET /lookup/{relation}/{key}, GET /healthz, /livez, /readyz, /metrics, /stats, /queries, /openapi.yaml, /producers/{producer}"}
 }
 
 func wrongMethod(method, allow string) error {

@@ -18,7 +18,8 @@ type call struct {
 	start   time.Time
 	status  int
 	access  runtime.Access
-	started bool // bytes of the answer are out: a later error can only break the connection
+	user    string // the token's name; "" without tokens
+	started bool   // bytes of the answer are out: a later error can only break the connection
 }
 
 // route is what a path asks for.
@@ -36,16 +37,19 @@ const (
 	routeMetrics
 	routeStats
 	routeProducer
+	routeQueries
+	routeAPI
 	routes
 )
 
 // routeNames are the values of the label "call".
-var routeNames = [routes]string{"unknown", "sql", "append", "append", "lookup", "healthz", "livez", "readyz", "metrics", "stats", "producers"}
+var routeNames = [routes]string{"unknown", "sql", "append", "append", "lookup", "healthz", "livez", "readyz", "metrics", "stats", "producers", "queries", "openapi"}
 
 // methods are what each call takes.
 var methods = [routes][]string{
 	routeSQL: {http.MethodGet, http.MethodPost}, routeAppend: {http.MethodPost}, routeAppendMany: {http.MethodPost}, routeLookup: readMethods, routeHealth: readMethods,
 	routeLive: readMethods, routeReady: readMethods, routeMetrics: readMethods, routeStats: readMethods, routeProducer: readMethods,
+	routeQueries: {http.MethodGet, http.MethodHead, http.MethodDelete}, routeAPI: readMethods,
 }
 
 var readMethods = []string{http.MethodGet, http.MethodHead}
@@ -53,6 +57,7 @@ var readMethods = []string{http.MethodGet, http.MethodHead}
 const (
 	appendPrefix   = "/append/"
 	lookupPrefix   = "/lookup/"
+	queriesPrefix  = "/queries/"
 	producerPrefix = "/producers/"
 )
 
@@ -61,6 +66,8 @@ func routeOf(path string) route {
 	switch {
 	case strings.HasPrefix(path, lookupPrefix):
 		return routeLookup
+	case strings.HasPrefix(path, queriesPrefix):
+		return routeQueries
 	case strings.HasPrefix(path, appendPrefix):
 		return routeAppend
 	case strings.HasPrefix(path, producerPrefix):
@@ -73,6 +80,10 @@ func routeOf(path string) route {
 		return routeSQL
 	case "/healthz":
 		return routeHealth
+	case "/queries":
+		return routeQueries
+	case "/openapi.yaml":
+		return routeAPI
 	case "/livez":
 		return routeLive
 	case "/readyz":
@@ -100,16 +111,20 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // dispatch checks the method and answers, or returns why not.
 func (s *Server) dispatch(c *call, path string) error {
+	if s.preflight(c) {
+		return nil
+	}
 	if c.route == routeUnknown {
 		return unknownPath(path)
 	}
 	if allowed := methods[c.route]; !slices.Contains(allowed, c.r.Method) {
 		return wrongMethod(c.r.Method, strings.Join(allowed, ", "))
 	}
-	if c.r.Method != http.MethodGet && c.r.Method != http.MethodHead {
-		if s.origins.Check(c.r) != nil {
-			return crossOrigin()
-		}
+	if s.foreign(c) {
+		return crossOrigin()
+	}
+	if err := s.authorize(c); err != nil {
+		return err
 	}
 	switch c.route {
 	case routeLookup:
@@ -124,6 +139,10 @@ func (s *Server) dispatch(c *call, path string) error {
 		_ = http.NewResponseController(c.w).SetWriteDeadline(c.start.Add(scrapeTimeout))
 		s.scrape.ServeHTTP(c.w, c.r)
 		return nil
+	case routeQueries:
+		return s.queries(c, strings.TrimPrefix(strings.TrimPrefix(path, "/queries"), "/"))
+	case routeAPI:
+		return s.api(c)
 	case routeStats:
 		return s.stats(c)
 	case routeProducer:

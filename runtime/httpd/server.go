@@ -2,6 +2,7 @@ package httpd
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -49,6 +50,7 @@ type Engine interface {
 	Writer
 	Reader
 	Producers
+	Queries
 	Status
 }
 
@@ -66,6 +68,12 @@ type Options struct {
 	Patience time.Duration
 	// StatementTimeout ends statements of /sql that do not say a timeout_ms of their own; 0 is never.
 	StatementTimeout time.Duration
+	// Tokens are those that requests must have; nil lets everybody do everything.
+	Tokens *Tokens
+	// CORSOrigins are the origins whose pages may call from a browser, such as https://app.example; * is every one.
+	CORSOrigins []string
+	// TLS encrypts connections; nil is none.
+	TLS *tls.Config
 	// Logger gets panics and answers that broke off; nil discards them.
 	Logger *slog.Logger
 	// Registry gets the server's and the engine's collectors, and is what /metrics shows; nil is one of the
@@ -162,6 +170,9 @@ func (s *Server) ListenAndServe() error {
 
 // Serve accepts connections on l, which it closes, until Shutdown; then it returns nil.
 func (s *Server) Serve(l net.Listener) error {
+	if s.opts.TLS != nil {
+		l = tls.NewListener(l, s.opts.TLS)
+	}
 	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"strconv"
 	"strings"
 
 	"tidemill/views/plan/token"
@@ -25,6 +26,7 @@ const (
 	Delete      StatementKind = "DELETE"
 	Update      StatementKind = "UPDATE"
 	Checkpoint  StatementKind = "CHECKPOINT"
+	CancelQuery StatementKind = "CANCEL QUERY"
 	ShowTables  StatementKind = "SHOW TABLES"
 	Describe    StatementKind = "DESCRIBE"
 	Query       StatementKind = "QUERY"
@@ -65,6 +67,8 @@ type Statement struct {
 	FromAt  int
 	Where   string // DELETE, UPDATE: the condition, empty for all rows
 	WhereAt int
+
+	QueryID uint64 // CANCEL QUERY
 
 	Words string // Unsupported: its first words, in upper case
 	Hint  string // Unsupported: what to do instead, or empty
@@ -222,6 +226,8 @@ func (p *parser) statement() error {
 		return p.transaction(Commit)
 	case p.accept("ROLLBACK"), p.accept("ABORT"):
 		return p.transaction(Rollback)
+	case p.accept("CANCEL", "QUERY"):
+		return p.cancelQuery()
 	case p.accept("CHECKPOINT"):
 		p.stmt.Kind = Checkpoint
 		return p.end()
@@ -231,6 +237,18 @@ func (p *parser) statement() error {
 		return nil
 	}
 	return p.unsupported("")
+}
+
+// cancelQuery reads the number of a query.
+func (p *parser) cancelQuery() error {
+	p.stmt.Kind = CancelQuery
+	id, err := strconv.ParseUint(p.peek(), 10, 64)
+	if err != nil {
+		return p.expected("the number of a query")
+	}
+	p.pos++
+	p.stmt.QueryID = id
+	return p.end()
 }
 
 // peek returns the text of the next token, empty at the end.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	m "github.com/duckdb/duckdb-go-bindings"
@@ -37,6 +38,7 @@ type Rows struct {
 	closed  bool
 	kept    bool   // the rows are those of a Kept: there is no query
 	ready   []part // read before, given first
+	fetched atomic.Int64
 	fields  []ResultField
 	stop    func() bool // of the cancellation
 	stopped chan struct{}
@@ -153,6 +155,9 @@ func unsupportedType(name, typ string) *SQLError {
 		"column %s has type %s, which is not supported", name, typ)
 }
 
+// Fetched is how many rows have come so far. It is safe for concurrent use.
+func (r *Rows) Fetched() int64 { return r.fetched.Load() }
+
 // fetch returns the next chunk, which the caller destroys, or io.EOF.
 func (r *Rows) fetch() (m.DataChunk, int, error) {
 	for !r.ended && !r.closed {
@@ -171,6 +176,7 @@ func (r *Rows) fetch() (m.DataChunk, int, error) {
 			break
 		}
 		if n := int(m.DataChunkGetSize(chunk)); n > 0 {
+			r.fetched.Add(int64(n))
 			return chunk, n, nil
 		}
 		m.DestroyDataChunk(&chunk)

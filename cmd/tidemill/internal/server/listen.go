@@ -15,19 +15,19 @@ type AddrError struct {
 func (e *AddrError) Error() string {
 	if e.Insecure {
 		return fmt.Sprintf("%s %s can be reached from other machines, and whoever reaches it may read and change everything: "+
-			"use a loopback address such as 127.0.0.1:8080, or add --insecure if the network in front of it keeps strangers out", e.Flag, e.Addr)
+			"give --token-file, --tls-cert and --tls-key, use a loopback address such as 127.0.0.1:8080, or add --insecure if the network in front of it keeps strangers out", e.Flag, e.Addr)
 	}
 	return fmt.Sprintf("%s %s is not a loopback address: profiles are shown to this machine only, on one such as 127.0.0.1:6060", e.Flag, e.Addr)
 }
 
-// listen takes an address. One that is not loopback is refused unless insecure is set. The name is resolved
+// listen takes an address. One that is not loopback is refused unless open is set. The name is resolved
 // once, so what was judged is what is taken.
-func listen(flag, addr string, insecure bool) (net.Listener, error) {
+func listen(flag, addr string, open bool) (net.Listener, error) {
 	tcp, err := resolve(flag, addr)
 	if err != nil {
 		return nil, err
 	}
-	if !insecure && !tcp.IP.IsLoopback() {
+	if !open && !tcp.IP.IsLoopback() {
 		return nil, &AddrError{Flag: flag, Addr: addr, Insecure: true}
 	}
 	l, err := net.ListenTCP("tcp", tcp)

@@ -29,8 +29,20 @@ type Options struct {
 	Memory int64
 	// MaxBodyBytes bounds an append's body; 0 is the server's default.
 	MaxBodyBytes int64
-	// Insecure allows addresses that other machines can reach.
+	// Insecure allows addresses that other machines can reach without tokens and TLS.
 	Insecure bool
+	// TokenFile names the file of the tokens that requests must have; "" lets everybody in.
+	TokenFile string
+	// TLSCert and TLSKey name the PEM files of the certificate, with its chain, and its key; both or none.
+	TLSCert, TLSKey string
+	// CORSOrigins are the origins whose pages may call from a browser.
+	CORSOrigins []string
+	// StatementTimeout ends statements that say no timeout of their own; 0 is never.
+	StatementTimeout time.Duration
+	// SlowQuery logs statements that take so long; 0 logs none.
+	SlowQuery time.Duration
+	// ResultCache bounds the answers that are kept, in bytes; 0 is the engine's default, below 0 none.
+	ResultCache int64
 	// Pprof is a loopback address for Go's profiles; "" is none.
 	Pprof string
 	// Logger gets what an operator should know; nil discards it.
@@ -50,6 +62,7 @@ type Server struct {
 	logger  *slog.Logger
 	http    *httpd.Server
 	addr    net.Addr
+	tls     bool
 	profile *profiles
 	served  chan error
 }
@@ -62,11 +75,15 @@ func Open(o Options) (_ *Server, err error) {
 	if o.Addr == "" {
 		o.Addr = httpd.DefaultAddr
 	}
-	listener, err := listen("--addr", o.Addr, o.Insecure)
+	secrets, err := o.secrets()
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{logger: o.Logger, addr: listener.Addr(), served: make(chan error, 1)}
+	listener, err := listen("--addr", o.Addr, o.Insecure || secrets.complete())
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{logger: o.Logger, tls: secrets.tls != nil, addr: listener.Addr(), served: make(chan error, 1)}
 	defer func() {
 		if err != nil {
 			listener.Close()
@@ -79,11 +96,12 @@ func Open(o Options) (_ *Server, err error) {
 		}
 	}
 	begun := time.Now()
-	if s.Engine, err = runtime.Open(runtime.Options{Dir: o.Dir, Memory: o.Memory, Logger: o.Logger, Warm: true}); err != nil {
+	if s.Engine, err = runtime.Open(runtime.Options{Dir: o.Dir, Memory: o.Memory, ResultCache: o.ResultCache, SlowQuery: o.SlowQuery, Logger: o.Logger, Warm: true}); err != nil {
 		return nil, err
 	}
 	s.OpenTime = time.Since(begun)
-	if s.http, err = httpd.New(s.Engine, httpd.Options{Addr: s.Addr(), MaxBodyBytes: o.MaxBodyBytes, Logger: o.Logger}); err != nil {
+	if s.http, err = httpd.New(s.Engine, httpd.Options{Addr: s.Addr(), MaxBodyBytes: o.MaxBodyBytes, Logger: o.Logger,
+		Tokens: secrets.tokens, TLS: secrets.tls, CORSOrigins: o.CORSOrigins, StatementTimeout: o.StatementTimeout}); err != nil {
 		return nil, err
 	}
 	go func() { s.served <- s.http.Serve(listener) }()
@@ -94,7 +112,12 @@ func Open(o Options) (_ *Server, err error) {
 func (s *Server) Addr() string { return s.addr.String() }
 
 // URL returns what paths stand behind.
-func (s *Server) URL() string { return "http://" + s.Addr() }
+func (s *Server) URL() string {
+	if s.tls {
+		return "https://" + s.Addr()
+	}
+	return "http://" + s.Addr()
+}
 
 // Failed is readable once the server has stopped by itself; Close is still to be called.
 func (s *Server) Failed() <-chan error { return s.served }
