@@ -71,6 +71,7 @@ type Engine struct {
 	asWritten reader
 	results   results
 	queries   queries
+	points    points
 
 	published atomic.Uint64 // the newest commit that readers see
 	catalog   atomic.Pointer[catalog.Catalog]

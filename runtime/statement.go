@@ -45,6 +45,12 @@ func (e *Engine) Run(ctx context.Context, s Statement) (_ *Answer, err error) {
 			return a, nil
 		}
 	}
+	point, isPoint := parsePoint(s.SQL, toks)
+	if isPoint = isPoint && len(s.Params) == 0; isPoint {
+		if a, err := e.readPoint(s.SQL, point); a != nil || err != nil {
+			return a, err
+		}
+	}
 	if units := catalog.Units(s.SQL); len(units) == 1 && units[0].Statements > 1 {
 		return e.runTransaction(ctx, &s)
 	}
@@ -63,10 +69,11 @@ func (e *Engine) Run(ctx context.Context, s Statement) (_ *Answer, err error) {
 	switch st.Kind {
 	case catalog.Query:
 		q.sql, q.volatile = st.Text, isVolatile(s.SQL, toks)
-		if e.results.limit <= 0 || q.volatile && s.MaxAge <= 0 {
-			return e.uncached(ctx, &q)
+		a, err := e.answerQuery(ctx, &q, s.MaxAge)
+		if isPoint && err == nil {
+			e.learnPoint(point, a.Rows.Fields())
 		}
-		return e.results.answer(ctx, &q, s.MaxAge)
+		return a, err
 	case catalog.Insert, catalog.Delete, catalog.Update, catalog.Truncate:
 		return e.changeRows(ctx, &st, s.Params)
 	}
@@ -74,6 +81,13 @@ func (e *Engine) Run(ctx context.Context, s Statement) (_ *Answer, err error) {
 		return nil, &UnsupportedError{Words: "a parameter in " + string(st.Kind), Hint: "queries, INSERT, UPDATE and DELETE take parameters"}
 	}
 	return e.runOther(ctx, &st)
+}
+
+func (e *Engine) answerQuery(ctx context.Context, q *cacheable, maxAge time.Duration) (*Answer, error) {
+	if e.results.limit <= 0 || q.volatile && maxAge <= 0 {
+		return e.uncached(ctx, q)
+	}
+	return e.results.answer(ctx, q, maxAge)
 }
 
 // runTransaction checks what goes with a transaction before it runs.

@@ -43,6 +43,10 @@ func problemOf(err error) *Problem {
 		return &Problem{Status: http.StatusServiceUnavailable, Slug: "stopped", SQLState: "58030",
 			Hint: "reads go on; look at the disk and restart the server. A producer repeats the append with the same seq"}
 	}
+	if errors.Is(err, runtime.ErrCancelled) { // wrapped by what it interrupted
+		return &Problem{Status: http.StatusServiceUnavailable, Slug: "cancelled", SQLState: "57014", RetryAfter: retrySoon,
+			Detail: "the query was ended by CANCEL QUERY or DELETE /queries/{id}", Hint: "somebody with admin access ended it"}
+	}
 	if e, ok := errors.AsType[*runtime.AccessError](err); ok {
 		return &Problem{Status: http.StatusForbidden, Slug: "forbidden", SQLState: "42501", Detail: e.Statement + " is not for this token",
 			Hint: "use a token for " + accessNames[e.Needs]}
@@ -86,7 +90,6 @@ var sentinels = []struct {
 		Hint: "look up keyed tables and views that show all their grouping columns; read others with POST /sql"}},
 	{views.ErrTooManyOperators, Problem{Status: http.StatusBadRequest, Slug: "too-complex", SQLState: "54000", Hint: "split the view in two"}},
 	{runtime.ErrNoQuery, Problem{Status: http.StatusNotFound, Slug: "unknown-query", SQLState: "42704", Hint: "it may have ended: GET /queries lists what runs"}},
-	{runtime.ErrCancelled, Problem{Status: http.StatusServiceUnavailable, Slug: "cancelled", SQLState: "57014", RetryAfter: retrySoon, Hint: "somebody with admin access ended it"}},
 	{runtime.ErrReservedName, Problem{Status: http.StatusBadRequest, Slug: "reserved-name", SQLState: "42939", Hint: "take another name"}},
 	{column.ErrText, Problem{Status: http.StatusBadRequest, Slug: "bad-value", SQLState: "22P02", Hint: "write the value as SQL does"}},
 	{column.ErrNotLossless, Problem{Status: http.StatusBadRequest, Slug: "not-exact", SQLState: "22003", Hint: "cast the column to VARCHAR, or ask for JSON"}},
