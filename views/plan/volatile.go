@@ -32,6 +32,7 @@ var sessionFunctions = map[string]struct {
 	"current_database":       {-1, "the session"},
 	"in_search_path":         {-1, "the session"},
 	"version":                {-1, "the version of DuckDB"},
+	"alias":                  {-1, "how the query is written"},
 	"random":                 {-1, "chance"},
 	"uuid":                   {-1, "chance"},
 	"gen_random_uuid":        {-1, "chance"},
