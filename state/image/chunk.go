@@ -30,6 +30,7 @@ type Chunk struct {
 
 	cols []column.Column // in memory, or nil
 	load *block          // in a file, or nil
+	lay  *layout         // of a chunk in a file that has other columns than the table has now
 }
 
 // block is a chunk's place in a file. Its columns are mapped and verified at first use.
@@ -63,7 +64,7 @@ func (c *Chunk) Columns() ([]column.Column, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.cols, nil
+	return c.lay.columns(d.cols, c.N), nil
 }
 
 // get returns the block's columns. A failure is not remembered: the process may have been out of

@@ -45,6 +45,8 @@ func (e *CorruptionError) Error() string {
 type fileEntry struct {
 	Name   string       `json:"name"`
 	Blocks []blockEntry `json:"blocks"`
+	// Generation is how many changes of its columns the table had seen when the file was written.
+	Generation int `json:"gen,omitempty"`
 }
 
 type blockEntry struct {
@@ -223,12 +225,12 @@ type fileWriter struct {
 	buf   []byte
 }
 
-func createFile(fs vfs.FS, path, name string) (*fileWriter, error) {
+func createFile(fs vfs.FS, path, name string, gen int) (*fileWriter, error) {
 	f, err := fs.Create(path, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return nil, fmt.Errorf("create chunk file: %w", err)
 	}
-	w := &fileWriter{f: f, entry: fileEntry{Name: name}, buf: make([]byte, 0, writeBytes)}
+	w := &fileWriter{f: f, entry: fileEntry{Name: name, Generation: gen}, buf: make([]byte, 0, writeBytes)}
 	h := header()
 	return w, w.write(h[:]) // into the buffer, without an error
 }

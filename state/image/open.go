@@ -27,9 +27,10 @@ func entryKey(kind byte, base uint64) []byte {
 }
 
 // OpenRows returns the table that the entries of a checkpoint describe, in any order. No file is
-// opened; entries that contradict each other are an error.
-func OpenRows(fs vfs.FS, dir string, types []column.Type, entries []Entry) (*Rows, error) {
+// opened; entries that contradict each other are an error. types are those of now, after the changes.
+func OpenRows(fs vfs.FS, dir string, types []column.Type, entries []Entry, changes ...Change) (*Rows, error) {
 	r := NewRows(types)
+	r.changes, r.fills = changes, fillings(changes)
 	live := map[uint64][]byte{}
 	for _, e := range entries {
 		if len(e.Key) != 9 {
@@ -46,10 +47,13 @@ func OpenRows(fs vfs.FS, dir string, types []column.Type, entries []Entry) (*Row
 			if err == nil && fe.Blocks[0].Base != base {
 				err = fmt.Errorf("it begins at row %d", fe.Blocks[0].Base)
 			}
+			if err == nil && (fe.Generation < 0 || fe.Generation > len(changes)) {
+				err = fmt.Errorf("generation %d of a table with %d changes of its columns", fe.Generation, len(changes))
+			}
 			if err != nil {
 				return nil, fmt.Errorf("open rows: entry of the file at row %d: %w", base, err)
 			}
-			r.sealed = newFile(fs, dir, types, fe).appendPlaces(r.sealed)
+			r.sealed = newFile(fs, dir, r.typesAt(fe.Generation), fe).appendPlaces(r.sealed, r.layout(fe.Generation))
 		case keyLive:
 			live[base] = slices.Clone(e.Value)
 		case keyNext:
@@ -69,9 +73,9 @@ func OpenRows(fs vfs.FS, dir string, types []column.Type, entries []Entry) (*Row
 	return r, nil
 }
 
-func (f *File) appendPlaces(ps []place) []place {
+func (f *File) appendPlaces(ps []place, lay *layout) []place {
 	for i, b := range f.entry.Blocks {
-		ps = append(ps, place{chunk: &Chunk{Base: b.Base, N: b.N, load: &block{file: f, at: i}}})
+		ps = append(ps, place{chunk: &Chunk{Base: b.Base, N: b.N, load: &block{file: f, at: i}, lay: lay}})
 	}
 	return ps
 }

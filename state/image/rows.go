@@ -16,6 +16,9 @@ const ownChunkRows = 8_192
 // Rows is a table's rows by rowid. All methods but Directory are the committer's.
 type Rows struct {
 	types  []column.Type
+	// changes are those of the columns since the table was created, and fills what those that were added have in older rows.
+	changes []Change
+	fills   []*filling
 	sealed []place
 	tail   []*column.Builder
 	tailAt uint64 // rowid of the tail's first row

@@ -1,5 +1,7 @@
 package image
 
+import "tidemill/state/column"
+
 const (
 	// smallRows and smallBytes are what makes a file worth leaving alone: one with less of both is
 	// merged with what is written beside it. Doubled, each checkpoint of a slow table rewrites twice as
@@ -15,7 +17,8 @@ const (
 // and when that checkpoint is durable or has failed, Rows.Installed or Rows.Failed takes it back on the
 // committer's. A table has one Save at a time; rows may be appended and killed meanwhile.
 type Save struct {
-	rows    *Rows
+	types   []column.Type
+	gen     int
 	next    uint64
 	runs    []*run
 	bitmaps []Entry  // of chunks that stay where they are
@@ -42,7 +45,7 @@ type segment struct {
 // nothing has changed since the last.
 func (r *Rows) Plan() *Save {
 	r.seal()
-	s := &Save{rows: r, next: r.next}
+	s := &Save{types: r.types, gen: len(r.changes), next: r.next}
 	segs := r.segments()
 	for k := 0; k < len(segs); {
 		if !segs[k].rewrite {
@@ -154,7 +157,7 @@ func (r *Rows) Failed(s *Save) {
 func (u *run) places(old []place) []place {
 	var fresh []place
 	for _, f := range u.files {
-		fresh = f.appendPlaces(fresh)
+		fresh = f.appendPlaces(fresh, nil)
 	}
 	k, at := 0, 0 // a new chunk, and how many of its rows are before the old row
 	for o := range old {

@@ -14,7 +14,7 @@ import (
 // to, or one that may yet turn out durable, may have a name with that prefix. After an error none of
 // the files is left.
 func (s *Save) Write(fs vfs.FS, dir, prefix string) (entries []Entry, err error) {
-	w := &runWriter{fs: fs, dir: dir, prefix: prefix, types: s.rows.types}
+	w := &runWriter{fs: fs, dir: dir, prefix: prefix, types: s.types, gen: s.gen}
 	defer func() {
 		if err != nil {
 			w.abort()
@@ -83,6 +83,7 @@ type runWriter struct {
 	fs          vfs.FS
 	dir, prefix string
 	types       []column.Type
+	gen         int
 
 	made    []string // paths of all files begun
 	out     *fileWriter
@@ -204,7 +205,7 @@ func (w *runWriter) block(base uint64, cols []column.Column, n int, ids []uint64
 		name := fmt.Sprintf("%s-%d.chunk", w.prefix, len(w.made))
 		path := w.fs.PathJoin(w.dir, name)
 		w.made = append(w.made, path)
-		out, err := createFile(w.fs, path, name)
+		out, err := createFile(w.fs, path, name, w.gen)
 		if err != nil {
 			return err
 		}
