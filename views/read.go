@@ -9,6 +9,7 @@ import (
 	"tidemill/state/column"
 	"tidemill/state/image"
 	"tidemill/views/plan"
+	"tidemill/views/plan/token"
 )
 
 // RejectsSuffix makes the name of the relation that holds a view's rejects.
@@ -23,10 +24,13 @@ type Stored struct {
 
 // stageName is the read engine's name of a stage's output. A user cannot make such a name: it would
 // have to be quoted, and names with "$" at their beginning are refused.
-func (v *View) stageName(i int) string { return fmt.Sprintf("$%d.%d", v.Rel.ID, i) }
+func (v *View) stageName(i int) string { return fmt.Sprintf("$%d:%d", v.Rel.ID, i) }
 
 // RejectsName returns the name of the view's rejects.
-func (v *View) RejectsName() string { return v.Rel.Name + RejectsSuffix }
+func (v *View) RejectsName() string {
+	schema, name, _ := token.Cut(v.Rel.Name)
+	return token.Join(schema, name+RejectsSuffix)
+}
 
 // Stored lists what of the view is read from images.
 func (v *View) Stored() []Stored {

@@ -42,8 +42,8 @@ var packages = []struct {
 	{path: "operators/optest", imports: []string{"state/column", "state/rowkey", "state", "state/image", "operators/zset", "operators"}},
 
 	// Meaning.
-	{path: "views/duck", imports: []string{"state/column", "operators/expr"}, tests: []string{"state/image"}},
 	{path: "views/plan/token"},
+	{path: "views/duck", imports: []string{"state/column", "operators/expr", "views/plan/token"}, tests: []string{"state/image"}},
 	{path: "views/plan", imports: []string{"state/column", "operators/expr", "operators/zset", "views/plan/token"}, tests: []string{"views/duck"}},
 	{path: "views/catalog", imports: []string{"state/column", "views/plan", "views/plan/token"}, tests: []string{"state", "operators/expr"}},
 	{

@@ -2,11 +2,13 @@ package catalog
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"tidemill/state/column"
 	"tidemill/views/plan"
+	"tidemill/views/plan/token"
 )
 
 // Kind is what a relation is.
@@ -31,6 +33,18 @@ type Relation struct {
 	// DefaultValues has the value of each DEFAULT, nil where there is none; or it is nil.
 	DefaultValues []*Value `json:"default_values,omitempty"`
 
+	Comment  string   `json:"comment,omitempty"`
+	Comments []string `json:"comments,omitempty"` // of the columns; or nil
+
+	// Changes of a table's columns since it was created: older rows have others.
+	Changes []ColumnChange `json:"changes,omitempty"`
+
+	// Generated has the expression of each generated column of a table, empty for the others; or it is nil. Checks are
+	// its CHECK constraints. Rules computes them for rows: a Project with the generated columns, then the checks.
+	Generated []string   `json:"generated,omitempty"`
+	Checks    []string   `json:"checks,omitempty"`
+	Rules     *plan.Node `json:"rules,omitempty"`
+
 	SQL  string     `json:"sql"`            // the statement that created it
 	Plan *plan.Node `json:"plan,omitempty"` // a view's
 
@@ -42,6 +56,15 @@ type Relation struct {
 	DependsOn []uint32 `json:"depends_on,omitempty"` // ids of the relations that a view reads, ascending; a table's rejects have the table
 	CreatedAt uint64   `json:"created_at"`           // the commit that created it
 	TimeZone  string   `json:"time_zone,omitempty"`  // that a view's expressions are evaluated in
+}
+
+// ColumnChange is a column that was added, as the last, or dropped. The JSON names are those of image.Change.
+type ColumnChange struct {
+	Drop bool        `json:"drop,omitempty"`
+	At   int         `json:"at"` // where the column is, or was
+	Type column.Type `json:"type"`
+	Null bool        `json:"null,omitempty"` // of the rows that were there: NULL, or Raw
+	Raw  []byte      `json:"raw,omitempty"`
 }
 
 // Value is the constant that a DEFAULT stands for: NULL, or a value in its raw bytes
@@ -58,11 +81,13 @@ type Catalog struct {
 	byID   map[uint32]*Relation
 	byName map[string]uint32 // by folded name
 	order  []uint32          // ascending, which puts every view after what it reads
+
+	schemas map[string]Schema // beside main, by folded name
 }
 
 // New returns an empty catalog.
 func New() *Catalog {
-	return &Catalog{nextID: 1, byID: map[uint32]*Relation{}, byName: map[string]uint32{}}
+	return &Catalog{nextID: 1, byID: map[uint32]*Relation{}, byName: map[string]uint32{}, schemas: map[string]Schema{}}
 }
 
 // fold returns the form in which names are compared: DuckDB folds the ASCII letters only.
@@ -78,10 +103,19 @@ func fold(name string) string {
 // SameName reports whether two names are one to SQL.
 func SameName(a, b string) bool { return fold(a) == fold(b) }
 
-// Lookup returns the relation of that name. The error is a *NameError with ErrUnknownRelation.
+// Lookup returns the relation of that name, which may have its schema and a dot before it, and quotes around either, as
+// in SQL. The error is a *NameError with ErrUnknownRelation.
 func (c *Catalog) Lookup(name string) (*Relation, error) {
 	if id, ok := c.byName[fold(name)]; ok {
 		return c.byID[id], nil
+	}
+	if schema, last, ok := token.Cut(name); ok {
+		if id, ok := c.byName[fold(token.Join(schema, last))]; ok {
+			return c.byID[id], nil
+		}
+		if !c.HasSchema(schema) {
+			return nil, &NameError{Name: schema, Err: ErrUnknownSchema, Hint: "CREATE SCHEMA makes one"}
+		}
 	}
 	return nil, &NameError{Name: name, Err: ErrUnknownRelation, Hint: c.similar(name)}
 }
@@ -149,6 +183,9 @@ func (c *Catalog) Create(r Relation) (*Catalog, *Relation, error) {
 		old := c.byID[id]
 		return nil, nil, &NameError{Name: old.Name, Kind: old.Kind, Err: ErrExists, Hint: "drop it first, or use IF NOT EXISTS"}
 	}
+	if schema, _, _ := token.Cut(r.Name); !c.HasSchema(schema) {
+		return nil, nil, &NameError{Name: schema, Err: ErrUnknownSchema, Hint: "create it first: CREATE SCHEMA " + schema}
+	}
 	r.ID, r.Version = c.nextID, 1
 	r.Fields, r.PrimaryKey, r.Defaults = slices.Clone(r.Fields), slices.Clone(r.PrimaryKey), slices.Clone(r.Defaults)
 	r.DependsOn = slices.Clone(r.DependsOn)
@@ -210,11 +247,19 @@ func (c *Catalog) Drop(name string, kind Kind, cascade bool) (*Catalog, []*Relat
 	return next, dropped, nil
 }
 
+func namesOf(rels []*Relation) []string {
+	out := make([]string, len(rels))
+	for i, r := range rels {
+		out[i] = r.Name
+	}
+	return out
+}
+
 func (c *Catalog) clone() *Catalog {
 	next := &Catalog{
 		nextID: c.nextID, order: slices.Clone(c.order),
 		byID:   make(map[uint32]*Relation, len(c.byID)+1),
-		byName: make(map[string]uint32, len(c.byName)+1),
+		byName: make(map[string]uint32, len(c.byName)+1), schemas: maps.Clone(c.schemas),
 	}
 	for id, r := range c.byID {
 		next.byID[id] = r

@@ -157,7 +157,7 @@ func TestEncode(t *testing.T) {
 func TestDecodeRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		``:             "unexpected end",
-		`{"format":2}`: "written by another version",
+		`{"format":3}`: "written by another version",
 		`{"format":1}`: "next id is 0",
 		`{"format":1,"next_id":1,"relations":[null]}`:                                                                                          "is null",
 		`{"format":1,"next_id":1,"relations":[{"id":1,"name":"t","kind":"table","version":1}]}`:                                                "the next is 1",

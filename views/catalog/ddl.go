@@ -10,6 +10,10 @@ func (p *parser) create() error {
 		return p.createView()
 	case p.accept("TABLE"):
 		return p.createTable()
+	case p.accept("SCHEMA"):
+		p.stmt.Kind = MakeSchema
+		p.stmt.IfNotExists = p.accept("IF", "NOT", "EXISTS")
+		return p.last(p.schema())
 	case p.at("VIEW"):
 		return p.unsupported("use CREATE MATERIALIZED VIEW")
 	case p.at("TEMP"), p.at("TEMPORARY"):
@@ -124,6 +128,13 @@ func (p *parser) drop() error {
 		p.stmt.DropKind = Table
 	case p.accept("VIEW"), p.accept("MATERIALIZED", "VIEW"):
 		p.stmt.DropKind = View
+	case p.accept("SCHEMA"):
+		p.stmt.Kind = DropSchema
+		p.stmt.IfExists = p.accept("IF", "EXISTS")
+		if err := p.schema(); err != nil {
+			return err
+		}
+		return p.cascade()
 	default:
 		return p.unsupported("")
 	}
@@ -135,10 +146,23 @@ func (p *parser) drop() error {
 	if p.at(",") {
 		return p.fail("", "one relation can be dropped at a time")
 	}
+	return p.cascade()
+}
+
+// cascade reads CASCADE, RESTRICT or nothing to the end.
+func (p *parser) cascade() error {
 	if p.stmt.Cascade = p.accept("CASCADE"); !p.stmt.Cascade {
 		p.accept("RESTRICT")
 	}
 	return p.end()
+}
+
+// schema reads a schema's name.
+func (p *parser) schema() (err error) {
+	p.stmt.NameAt = p.offset()
+	p.stmt.Name, err = p.identifier("the name of a schema")
+	p.stmt.NameEnd = p.toks[max(p.pos-1, 0)].End
+	return err
 }
 
 // describe reads what follows DESCRIBE or SHOW.

@@ -3,20 +3,27 @@ package catalog
 import (
 	"encoding/json"
 	"fmt"
+
+	"tidemill/views/plan"
+	"tidemill/views/plan/token"
 )
 
 // formatVersion is the version of the stored form. A reader refuses a later one.
-const formatVersion = 1
+const formatVersion = 2
+
+// firstFormat had no schemas: names are one part, whatever is in them.
+const firstFormat = 1
 
 type stored struct {
 	Format    int         `json:"format"`
 	NextID    uint32      `json:"next_id"`
+	Schemas   []Schema    `json:"schemas,omitempty"`
 	Relations []*Relation `json:"relations"`
 }
 
 // MarshalJSON returns the stored form of the catalog.
 func (c *Catalog) MarshalJSON() ([]byte, error) {
-	return json.Marshal(stored{formatVersion, c.nextID, c.Relations()})
+	return json.Marshal(stored{formatVersion, c.nextID, c.Schemas(), c.Relations()})
 }
 
 // Decode reads the stored form of a catalog. The error names what in it is wrong.
@@ -27,7 +34,7 @@ func Decode(text []byte) (*Catalog, error) {
 	if err := json.Unmarshal(text, &head); err != nil {
 		return nil, fmt.Errorf("catalog: %w", err)
 	}
-	if head.Format != formatVersion {
+	if head.Format != formatVersion && head.Format != firstFormat {
 		return nil, fmt.Errorf("catalog: format %d is not format %d: it was written by another version of Tidemill", head.Format, formatVersion)
 	}
 	var s stored
@@ -35,9 +42,19 @@ func Decode(text []byte) (*Catalog, error) {
 		return nil, fmt.Errorf("catalog: %w", err)
 	}
 	c := New()
+	for _, sc := range s.Schemas {
+		if err := c.createSchema(sc.Name); err != nil {
+			return nil, fmt.Errorf("catalog: schema %q: %w", sc.Name, err)
+		}
+		c.schemas[fold(sc.Name)] = sc
+	}
 	for _, r := range s.Relations {
 		if r == nil {
 			return nil, fmt.Errorf("catalog: a relation is null")
+		}
+		if head.Format == firstFormat {
+			r.Name = token.Join("", r.Name)
+			plan.Rename(r.Plan, func(name string) string { return token.Join("", name) })
 		}
 		if err := c.add(r); err != nil {
 			return nil, fmt.Errorf("catalog: %w", err)

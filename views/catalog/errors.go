@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,6 +14,10 @@ var (
 	ErrUnknownRelation = errors.New("relation does not exist")
 	// ErrExists: a relation is created under a name that is taken.
 	ErrExists = errors.New("relation already exists")
+	// ErrUnknownSchema: a statement names a schema that there is not.
+	ErrUnknownSchema = errors.New("schema does not exist")
+	// ErrUnknownColumn: ALTER or COMMENT names a column that the relation has not.
+	ErrUnknownColumn = errors.New("column does not exist")
 	// ErrWrongKind: a statement for tables names a view, or the other way round.
 	ErrWrongKind = errors.New("relation is of another kind")
 )
@@ -28,6 +33,10 @@ type NameError struct {
 // Error says it in a sentence for the user.
 func (e *NameError) Error() string {
 	switch e.Err {
+	case ErrUnknownSchema:
+		return fmt.Sprintf("schema %q does not exist", e.Name)
+	case ErrUnknownColumn:
+		return fmt.Sprintf("column %q does not exist", e.Name)
 	case ErrUnknownRelation:
 		return fmt.Sprintf("relation %q does not exist", e.Name)
 	case ErrExists:
@@ -42,10 +51,14 @@ func (e *NameError) Error() string {
 // Unwrap returns the sentinel.
 func (e *NameError) Unwrap() error { return e.Err }
 
-// DependentsError refuses to drop a relation that views follow.
+// DependentsError refuses to drop or change what others need.
 type DependentsError struct {
-	Name       string
-	Kind       Kind
+	Name string
+	Kind Kind
+	// Verb is what cannot be done; empty for "drop". What says how the dependents need it; empty for "followed by".
+	Verb, What string
+	Cause      error    // of the first dependent, or nil
+	Way        string   // out of it; empty for that of a DROP
 	Dependents []string // all of them, also those that follow a follower, each before its followers
 }
 
@@ -55,12 +68,16 @@ func (e *DependentsError) Error() string {
 	for i, d := range e.Dependents {
 		quoted[i] = fmt.Sprintf("%q", d)
 	}
-	return fmt.Sprintf("cannot drop %s %q: followed by %s", e.Kind, e.Name, strings.Join(quoted, ", "))
+	text := fmt.Sprintf("cannot %s %s %q: %s %s", cmp.Or(e.Verb, "drop"), e.Kind, e.Name, cmp.Or(e.What, "followed by"), strings.Join(quoted, ", "))
+	if e.Cause != nil {
+		text += ": " + e.Cause.Error()
+	}
+	return text
 }
 
 // Hint tells the way out.
 func (e *DependentsError) Hint() string {
-	return "drop the views first, or use DROP ... CASCADE to drop them all"
+	return cmp.Or(e.Way, "drop the views first, or use DROP ... CASCADE to drop them all")
 }
 
 // SyntaxError is a statement that this package cannot read, or refuses.

@@ -17,6 +17,10 @@ const (
 	ExplainView StatementKind = "EXPLAIN MATERIALIZED VIEW"
 	CreateTable StatementKind = "CREATE TABLE"
 	Drop        StatementKind = "DROP"
+	MakeSchema  StatementKind = "CREATE SCHEMA"
+	DropSchema  StatementKind = "DROP SCHEMA"
+	AlterTable  StatementKind = "ALTER"
+	Comment     StatementKind = "COMMENT ON"
 	CreateAs    StatementKind = "CREATE TABLE AS"
 	Insert      StatementKind = "INSERT"
 	Truncate    StatementKind = "TRUNCATE"
@@ -43,9 +47,10 @@ type Statement struct {
 	Span Span   // the statement without white space, comments and the semicolon around it
 	Text string // the text of Span
 
-	Name   string // the relation
-	NameAt int
-	Alias  string // DELETE, UPDATE; empty when there is none
+	Name    string // the relation, as token.Join writes it; of CREATE and DROP SCHEMA the schema
+	NameAt  int
+	NameEnd int    // of the text of the name
+	Alias   string // DELETE, UPDATE; empty when there is none
 
 	OrReplace   bool // CREATE, INSERT
 	OrIgnore    bool // INSERT OR IGNORE, ON CONFLICT DO NOTHING
@@ -69,6 +74,10 @@ type Statement struct {
 	WhereAt int
 
 	QueryID uint64 // CANCEL QUERY
+	Action  Action // ALTER
+	On      string // COMMENT ON: TABLE, VIEW, COLUMN or SCHEMA
+	Column  string // COMMENT ON COLUMN
+	Remark  string // COMMENT ON: the text; empty for NULL
 
 	Words string // Unsupported: its first words, in upper case
 	Hint  string // Unsupported: what to do instead, or empty
@@ -206,6 +215,10 @@ func (p *parser) statement() error {
 		return p.explain()
 	case p.accept("DROP"):
 		return p.drop()
+	case p.accept("ALTER"):
+		return p.alter()
+	case p.accept("COMMENT", "ON"):
+		return p.comment()
 	case p.accept("INSERT"):
 		return p.insert()
 	case p.accept("DELETE", "FROM"):
@@ -366,15 +379,35 @@ func (p *parser) identifier(what string) (string, error) {
 	return "", p.expected(what)
 }
 
-// name reads the relation's name.
-func (p *parser) name() error {
+// name reads the relation's name, with its schema before it or not.
+func (p *parser) name() (err error) {
 	p.stmt.NameAt = p.offset()
-	var err error
-	if p.stmt.Name, err = p.identifier("the name of a relation"); err != nil {
-		return err
+	p.stmt.Name, err = p.qualified("the name of a relation", 2)
+	p.stmt.NameEnd = p.toks[max(p.pos-1, 0)].End
+	return err
+}
+
+// qualified reads up to so many names with dots between them; main as the first of two is left out.
+func (p *parser) qualified(what string, most int) (string, error) {
+	at := p.offset()
+	var parts []string
+	for {
+		part, err := p.identifier(what)
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, part)
+		if !p.accept(".") {
+			break
+		}
 	}
-	if p.at(".") {
-		return syntaxError(p.sql, p.stmt.NameAt, "write only the name of the relation", "relations have no schema or database")
+	switch len(parts) {
+	case 1:
+		return token.Join("", parts[0]), nil
+	case 2:
+		if most >= 2 {
+			return token.Join(parts[0], parts[1]), nil
+		}
 	}
-	return nil
+	return "", syntaxError(p.sql, at, "write at most schema.name", "the name has too many parts")
 }

@@ -110,7 +110,10 @@ func (x *Exec) DefineRelation(name string, fields []column.Field) error {
 	}
 	defer x.ddl.Unlock()
 	x.in.define(name, slices.Clone(fields))
-	return x.setup.exec("CREATE OR REPLACE VIEW " + QuoteIdent(name) + " AS SELECT * FROM tidemill_scan(" + QuoteString(name) + ")")
+	if err := x.setup.makeSchema(name); err != nil {
+		return err
+	}
+	return x.setup.exec("CREATE OR REPLACE VIEW " + QuoteName(name) + " AS SELECT * FROM tidemill_scan(" + QuoteString(name) + ")")
 }
 
 // DefineView makes name stand for a SELECT over relations and views that are defined already.
@@ -125,7 +128,10 @@ func (x *Exec) DefineView(name, sql string) error {
 	if err := checkCalls(sql); err != nil {
 		return err
 	}
-	prefix := "CREATE OR REPLACE VIEW " + QuoteIdent(name) + " AS "
+	if err := x.setup.makeSchema(name); err != nil {
+		return err
+	}
+	prefix := "CREATE OR REPLACE VIEW " + QuoteName(name) + " AS "
 	stmt := splitStatements(sql)[0]
 	return shifted(x.setup.exec(prefix+sql[stmt.From:stmt.To]), sql, len(prefix)-stmt.From)
 }
@@ -143,7 +149,7 @@ func (x *Exec) Drop(name string) error {
 			return err
 		}
 	}
-	return x.setup.exec("DROP VIEW IF EXISTS " + QuoteIdent(name))
+	return x.setup.exec("DROP VIEW IF EXISTS " + QuoteName(name))
 }
 
 // StatementKinds splits a text into its statements, after DuckDB has found that it parses.

@@ -76,7 +76,10 @@ func (p *Planner) Define(name string, fields []column.Field) error {
 	if p.in == nil {
 		return ErrClosed
 	}
-	return p.main.exec(createTableSQL(QuoteIdent(name), fields, nil))
+	if err := p.main.makeSchema(name); err != nil {
+		return err
+	}
+	return p.main.exec(createTableSQL(QuoteName(name), fields, nil))
 }
 
 // createTableSQL writes the CREATE OR REPLACE TABLE of fields; defaults may be nil.
@@ -106,7 +109,7 @@ func (p *Planner) Drop(name string) error {
 	if p.in == nil {
 		return ErrClosed
 	}
-	return p.main.exec("DROP TABLE IF EXISTS " + QuoteIdent(name))
+	return p.main.exec("DROP TABLE IF EXISTS " + QuoteName(name))
 }
 
 const planSQL = "SELECT json_serialize_plan(?::VARCHAR, skip_null := true, skip_empty := false, skip_default := false, optimize := "

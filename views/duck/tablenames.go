@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	sqltoken "tidemill/views/plan/token"
 )
 
 // Reading is what a SELECT reads.
@@ -13,9 +15,12 @@ type Reading struct {
 	// table expressions are not among them, a view's name stands for itself (what it reads is the caller's to
 	// know), and names need not be defined.
 	Names []string
-	// Other says that it reads something besides: names with a schema, table functions that look at the instance.
+	// Other says that it reads something besides: relations of system schemas, table functions that look at the instance.
 	Other bool
 }
+
+// systemSchemas are those whose relations are not the caller's.
+var systemSchemas = map[string]bool{"information_schema": true, "pg_catalog": true, "tidemill": true, "temp": true, "system": true}
 
 // pureFunctions are the table functions whose rows follow from their arguments.
 var pureFunctions = map[string]bool{"range": true, "generate_series": true, "unnest": true, "repeat": true, "repeat_row": true,
@@ -76,9 +81,10 @@ func (w *nameWalk) visit(node any, ctes []string) {
 	case map[string]any:
 		ctes = w.visitCTEs(n, ctes)
 		if name, ok := n["table_name"].(string); ok && n["type"] == "BASE_TABLE" {
-			w.other = w.other || n["schema_name"] != nil || n["catalog_name"] != nil
-			if n["schema_name"] != nil || !slices.Contains(ctes, strings.ToLower(name)) {
-				w.found[name] = true
+			schema, _ := n["schema_name"].(string)
+			w.other = w.other || n["catalog_name"] != nil || systemSchemas[strings.ToLower(schema)]
+			if schema != "" || !slices.Contains(ctes, strings.ToLower(name)) {
+				w.found[sqltoken.Join(schema, name)] = true
 			}
 		}
 		if n["type"] == "TABLE_FUNCTION" {

@@ -7,6 +7,7 @@ import (
 	m "github.com/duckdb/duckdb-go-bindings"
 
 	"tidemill/state/column"
+	sqltoken "tidemill/views/plan/token"
 )
 
 // typeIDs pairs our kinds with DuckDB's type numbers. DECIMAL stands apart for its parameters.
@@ -95,6 +96,26 @@ func typeName(lt m.LogicalType) string {
 
 // QuoteIdent returns name as a quoted SQL identifier.
 func QuoteIdent(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// QuoteName returns the SQL of a relation's full name, as token.Join writes it.
+func QuoteName(full string) string {
+	schema, name, ok := sqltoken.Cut(full)
+	switch {
+	case !ok:
+		return QuoteIdent(full)
+	case schema == "":
+		return QuoteIdent(name)
+	}
+	return QuoteIdent(schema) + "." + QuoteIdent(name)
+}
+
+// makeSchema makes the schema that a full name is in.
+func (c *conn) makeSchema(full string) error {
+	if schema, _, ok := sqltoken.Cut(full); ok && schema != "" {
+		return c.exec("CREATE SCHEMA IF NOT EXISTS " + QuoteIdent(schema))
+	}
+	return nil
+}
 
 // QuoteString returns s as a SQL string literal.
 func QuoteString(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

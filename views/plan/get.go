@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tidemill/operators/expr"
+	"tidemill/views/plan/token"
 )
 
 // rowIdentifier is the column index that DuckDB gives to a table's row number, which it also scans
@@ -26,7 +27,7 @@ func (d *decoder) get(j *jnode) (*flow, error) {
 	if err := json.Unmarshal(j.FunctionData, &table); err != nil {
 		return nil, malformed("%v", err)
 	}
-	name, schema, ok := d.lookup(table.Table)
+	name, schema, ok := d.lookup(token.Join(table.Schema, table.Table))
 	if !ok {
 		return nil, &Error{Position: -1, Message: "relation " + table.Table + " does not exist", find: []string{strings.ToUpper(table.Table)}}
 	}

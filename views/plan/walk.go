@@ -182,3 +182,63 @@ func Relations(n *Node) []string {
 	visit(n)
 	return out
 }
+
+// Rename gives the relations that n scans other names, in place.
+func Rename(n *Node, name func(string) string) {
+	eachScan(n, func(scan *Node) { scan.Relation = name(scan.Relation) })
+}
+
+func eachScan(n *Node, fn func(scan *Node)) {
+	if n == nil {
+		return
+	}
+	if n.Op == Scan {
+		fn(n)
+	}
+	for _, in := range n.Inputs {
+		eachScan(in, fn)
+	}
+}
+
+// Uses returns which of a relation's columns n reads.
+func Uses(n *Node, relation string) map[int]bool {
+	out := map[int]bool{}
+	eachScan(n, func(scan *Node) {
+		if scan.Relation == relation {
+			for _, c := range scan.Columns {
+				out[c] = true
+			}
+		}
+	})
+	return out
+}
+
+// DropColumn tells n, in place, that a relation has lost a column that n does not read: those behind it move up.
+func DropColumn(n *Node, relation string, at int) {
+	eachScan(n, func(scan *Node) {
+		for i, c := range scan.Columns {
+			if scan.Relation == relation && c > at {
+				scan.Columns[i]--
+			}
+		}
+	})
+}
+
+// WithoutColumn returns n, whose only relation has lost a column that n does not read. n is not changed; nil stays nil.
+func WithoutColumn(n *Node, at int) *Node {
+	if n == nil {
+		return nil
+	}
+	c := *n
+	c.Columns = slices.Clone(n.Columns)
+	for i := range c.Columns {
+		if c.Columns[i] > at {
+			c.Columns[i]--
+		}
+	}
+	c.Inputs = make([]*Node, len(n.Inputs))
+	for i, in := range n.Inputs {
+		c.Inputs[i] = WithoutColumn(in, at)
+	}
+	return &c
+}

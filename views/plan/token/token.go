@@ -17,7 +17,7 @@ type Kind uint8
 const (
 	Word   Kind = iota + 1 // a keyword or a name without quotes
 	Quoted                 // "a name"
-	String                 // 'text', E'text' or $tag$text$tag$
+	String                 // 'text', E'text', X'00' or $tag$text$tag$
 	Number                 // starts with a digit, or with a dot and a digit
 	Op                     // one character of punctuation
 	Open                   // an unterminated string, quoted name or comment, to the end of the text
@@ -84,6 +84,8 @@ func (s *scanner) next() (Token, bool) {
 		return s.quoted(start, s.pos, '"', Quoted, false), true
 	case (c == 'e' || c == 'E') && s.at(1) == '\'':
 		return s.quoted(start, s.pos+1, '\'', String, true), true
+	case strings.IndexByte("xXbBnN", c) >= 0 && s.at(1) == '\'':
+		return s.quoted(start, s.pos+1, '\'', String, false), true
 	case c == '$':
 		if t, ok := s.dollar(); ok {
 			return t, true
@@ -163,7 +165,7 @@ func (s *scanner) spaceLen() int {
 	}
 	r, n := utf8.DecodeRuneInString(s.sql[s.pos:])
 	switch {
-	case r == 0xA0, r >= 0x2000 && r <= 0x200B, r == 0x202F, r == 0x205F, r == 0x3000, r == 0xFEFF:
+	case r == 0xA0, r >= 0x2000 && r <= 0x200D, r == 0x202F, r == 0x205F, r == 0x2060, r == 0x3000, r == 0xFEFF:
 		return n
 	default:
 		return 0
