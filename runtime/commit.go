@@ -187,7 +187,12 @@ func (e *Engine) commit(rec *logrec.Record) (uint64, error) {
 // void undoes what apply has done of a commit that is not to be: what is published stays readable. The
 // engine has failed, and with it what producers seem to have sent.
 func (e *Engine) void() {
-	e.defined, e.removed = nil, nil
+	if e.effect != nil {
+		for _, rel := range e.effect.Created {
+			e.graph.Withdraw(rel)
+		}
+	}
+	e.defined, e.effect = nil, nil
 	if err := e.graph.Void(); err != nil {
 		e.halfway = true
 		e.logger.Error("cannot undo the failed commit; queries are refused", "error", err)
@@ -215,7 +220,7 @@ func (e *Engine) sync() <-chan synced {
 func (e *Engine) apply(n uint64, rec *logrec.Record) error {
 	e.changed = e.changed[:0]
 	deltas := map[uint32]views.Delta{}
-	var born *views.View
+	var born []*views.View
 	for i := 0; i < len(rec.Entries); {
 		en := &rec.Entries[i]
 		var d views.Delta
@@ -244,7 +249,7 @@ func (e *Engine) apply(n uint64, rec *logrec.Record) error {
 		deltas[en.Relation] = append(deltas[en.Relation], d...)
 		i++
 	}
-	if err := e.graph.Step(n, deltas, born); err != nil {
+	if err := e.graph.Step(n, deltas, born...); err != nil {
 		return fmt.Errorf("commit %d: %w", n, err)
 	}
 	e.stats.applied(rec)
@@ -302,7 +307,7 @@ func (e *Engine) appendRows(n uint64, entries []logrec.Entry) (views.Delta, erro
 func (e *Engine) publish(n uint64) {
 	e.graph.Publish()
 	if e.defined != nil {
-		e.remove()
+		e.settle()
 		e.catalog.Store(e.defined)
 		e.readable.Store(e.describe(e.defined))
 		e.defined = nil

@@ -13,51 +13,143 @@ import (
 	"tidemill/views/catalog"
 	"tidemill/views/duck"
 	"tidemill/views/plan"
+	"tidemill/views/plan/token"
 )
 
-// createTable runs CREATE TABLE.
-func (e *Engine) createTable(ctx context.Context, ddl string) (*Answer, error) {
-	commit, err := e.Define(ctx, func(cat *catalog.Catalog) (*Definition, error) {
-		var rel *catalog.Relation
-		err := e.planner.with(cat, func(p *duck.Planner) error {
-			info, err := p.CreateTable(ddl)
-			if err != nil {
-				return err
-			}
-			if err := checkName(info.Name); err != nil {
-				return err
-			}
-			if old, err := cat.Lookup(info.Name); err == nil && info.IfNotExists && old.Kind == catalog.Table {
-				return nil
-			}
-			r := &catalog.Relation{Name: info.Name, Kind: catalog.Table, Fields: info.Fields, SQL: ddl,
-				PrimaryKey: info.PrimaryKey, Defaults: info.Defaults}
-			if _, _, err := cat.Create(*r); err != nil {
-				return err
-			}
-			r.DefaultValues, err = e.defaults(ctx, p, info)
-			rel = r
-			return err
-		})
-		if rel == nil || err != nil {
+// createTable runs CREATE TABLE. OR REPLACE makes an empty table in place of the one that is there, and fills the views that
+// follow it anew.
+func (e *Engine) createTable(ctx context.Context, st *catalog.Statement) (*Answer, error) {
+	if err := checkName(st.Name); err != nil {
+		return nil, err
+	}
+	commit, err := e.Define(ctx, func(cat *catalog.Catalog) ([]catalog.Change, error) {
+		old, rest, err := e.existing(cat, st, catalog.Table)
+		if err != nil || rest == nil {
 			return nil, err
 		}
-		return &Definition{Create: rel}, nil
+		r, err := e.planTable(ctx, rest, st)
+		if err != nil {
+			return nil, err
+		}
+		return e.replacing(cat, old, rest, r)
 	})
 	return created(commit, err)
+}
+
+// existing looks at what CREATE finds under its name: nothing, or what OR REPLACE is to take the place of, which comes
+// back as old. rest is the catalog without that and all that follows it. A nil rest without an error says that there is
+// nothing to do.
+func (e *Engine) existing(cat *catalog.Catalog, st *catalog.Statement, kind catalog.Kind) (old *catalog.Relation, rest *catalog.Catalog, err error) {
+	old, err = cat.Lookup(st.Name)
+	switch {
+	case err != nil:
+		return nil, cat, nil // a schema that is not there is found by Create
+	case st.OrReplace && old.Kind == kind:
+		rest, _, err = cat.Drop(old.Name, kind, true)
+		return old, rest, err
+	case st.IfNotExists && old.Kind == kind:
+		return nil, nil, nil
+	}
+	hint := "drop it first, or use IF NOT EXISTS or OR REPLACE"
+	if old.Kind != kind {
+		hint = "drop it first, or take another name"
+	}
+	return nil, nil, &catalog.NameError{Name: old.Name, Kind: old.Kind, Err: catalog.ErrExists, Hint: hint}
+}
+
+// replacing returns the changes that make r, in place of old and with what follows it if old is there. The followers
+// are planned again from their own text over r. rest is cat without them.
+func (e *Engine) replacing(cat *catalog.Catalog, old *catalog.Relation, rest *catalog.Catalog, r *catalog.Relation) ([]catalog.Change, error) {
+	next, _, err := rest.Create(*r)
+	if err != nil {
+		return nil, err
+	}
+	created := []catalog.Change{{Create: r}}
+	if old == nil {
+		return created, nil
+	}
+	followers := cat.Dependents(old.ID)
+	for _, f := range followers {
+		if f.RejectsOf == old.ID { // the new table has rejected nothing
+			continue
+		}
+		again, err := e.planAgain(next, f)
+		if err == nil {
+			next, _, err = next.Create(*again)
+		}
+		if err != nil {
+			return nil, &catalog.DependentsError{Name: old.Name, Kind: old.Kind, Verb: "replace", What: "it would break", Dependents: []string{f.Name}, Cause: unplaced(err),
+				Way: "drop or replace " + f.Name + " first, or keep the columns that it uses"}
+		}
+		created = append(created, catalog.Change{Create: again})
+	}
+	dropped := append([]*catalog.Relation{old}, followers...)
+	slices.Reverse(dropped)
+	return append(dropping(dropped), created...), nil
+}
+
+// planAgain plans a view that is there over other relations than it was planned over.
+func (e *Engine) planAgain(cat *catalog.Catalog, view *catalog.Relation) (*catalog.Relation, error) {
+	st, err := catalog.Parse(view.SQL)
+	if err != nil {
+		return nil, err
+	}
+	again, err := e.planView(cat, &st)
+	if err == nil {
+		again.Name, again.Comment = view.Name, view.Comment
+		if len(again.Fields) == len(view.Fields) {
+			again.Comments = view.Comments
+		}
+	}
+	return again, err
+}
+
+// unplaced takes the place out of an error about another text than the statement's.
+func unplaced(err error) error {
+	return errors.New(moved(err, "", func(int) int { return -1 }).Error())
+}
+
+// planTable reads a CREATE TABLE.
+func (e *Engine) planTable(ctx context.Context, cat *catalog.Catalog, st *catalog.Statement) (rel *catalog.Relation, err error) {
+	err = e.planner.with(cat, func(p *duck.Planner) error {
+		info, err := p.CreateTable(inScratch(st))
+		if err != nil {
+			return err
+		}
+		rel = &catalog.Relation{Name: st.Name, Kind: catalog.Table, Fields: info.Fields, SQL: st.Text,
+			PrimaryKey: info.PrimaryKey, Defaults: info.Defaults}
+		rel.DefaultValues, err = e.defaults(ctx, p, info)
+		return err
+	})
+	return rel, err
+}
+
+// inScratch returns a CREATE TABLE without the schema before the name, at the same places.
+func inScratch(st *catalog.Statement) string {
+	schema, name, _ := token.Cut(st.Name)
+	if schema == "" && !strings.Contains(st.Text[:st.NameEnd-st.Span.Start], ".") {
+		return st.Text
+	}
+	at, end := st.NameAt-st.Span.Start, st.NameEnd-st.Span.Start
+	quoted := duck.QuoteIdent(name)
+	return st.Text[:at] + strings.Repeat(" ", max(end-at-len(quoted), 0)) + quoted + st.Text[end:]
 }
 
 // ErrReservedName is returned for a relation whose name begins with "$" or "tidemill_", or ends as the
 // rejects of a view do: the engine's own names do.
 var ErrReservedName = errors.New("the name is reserved")
 
-func checkName(name string) error {
+func checkName(full string) error {
+	schema, name, _ := token.Cut(full)
 	low := strings.ToLower(name)
-	if strings.HasPrefix(low, "$") || strings.HasPrefix(low, "tidemill_") || strings.HasSuffix(low, views.RejectsSuffix) {
-		return fmt.Errorf("%s: %w; choose another", name, ErrReservedName)
+	if strings.HasPrefix(low, "$") || strings.HasPrefix(low, "tidemill_") || strings.HasSuffix(low, views.RejectsSuffix) || strings.EqualFold(schema, systemSchema) {
+		return fmt.Errorf("%s: %w; choose another", full, ErrReservedName)
 	}
 	return nil
 }
+
+// systemSchema is the schema of what the engine tells about itself.
+const systemSchema = "tidemill"
 
 // defaults evaluates the DEFAULTs, which must be constants.
 func (e *Engine) defaults(ctx context.Context, p *duck.Planner, info *duck.TableInfo) ([]*catalog.Value, error) {
@@ -146,32 +238,89 @@ func (e *Engine) named(cat *catalog.Catalog, sel string) ([]uint32, error) {
 	return ids, nil
 }
 
-// createView runs CREATE MATERIALIZED VIEW.
+// createView runs CREATE MATERIALIZED VIEW. OR REPLACE takes the place of the view that is there, and fills the views
+// that follow it anew.
 func (e *Engine) createView(ctx context.Context, st *catalog.Statement) (*Answer, error) {
 	if err := checkName(st.Name); err != nil {
 		return nil, err
 	}
-	commit, err := e.Define(ctx, func(cat *catalog.Catalog) (*Definition, error) {
-		if old, err := cat.Lookup(st.Name); err == nil {
-			if st.IfNotExists && old.Kind == catalog.View {
-				return nil, nil
-			}
-			return nil, &catalog.NameError{Name: old.Name, Kind: old.Kind, Err: catalog.ErrExists, Hint: "drop it first, or use IF NOT EXISTS"}
+	commit, err := e.Define(ctx, func(cat *catalog.Catalog) ([]catalog.Change, error) {
+		old, rest, err := e.existing(cat, st, catalog.View)
+		if err != nil || rest == nil {
+			return nil, err
 		}
-		rel, err := e.planView(cat, st)
-		return &Definition{Create: rel}, err
+		if old != nil {
+			if err := e.checkCycle(cat, old, st); err != nil {
+				return nil, err
+			}
+		}
+		rel, err := e.planView(rest, st)
+		if err != nil {
+			return nil, err
+		}
+		return e.replacing(cat, old, rest, rel)
 	})
 	return created(commit, err)
 }
 
+// checkCycle refuses a view's new SELECT that reads the view itself or one that follows it.
+func (e *Engine) checkCycle(cat *catalog.Catalog, old *catalog.Relation, st *catalog.Statement) error {
+	read, err := e.named(cat, st.Select)
+	if err != nil {
+		return atOffset(err, st)
+	}
+	var through []string
+	for _, r := range append([]*catalog.Relation{old}, cat.Dependents(old.ID)...) {
+		if slices.Contains(read, r.ID) {
+			through = append(through, r.Name)
+		}
+	}
+	if through != nil {
+		return &catalog.DependentsError{Name: old.Name, Kind: old.Kind, Verb: "replace", What: "it would follow itself through", Dependents: through,
+			Way: "read what " + old.Name + " reads, or give the view another name"}
+	}
+	return nil
+}
+
 // drop runs DROP TABLE and DROP MATERIALIZED VIEW.
 func (e *Engine) drop(ctx context.Context, st *catalog.Statement) (*Answer, error) {
-	commit, err := e.Define(ctx, func(cat *catalog.Catalog) (*Definition, error) {
-		_, _, err := cat.Drop(st.Name, st.DropKind, st.Cascade)
-		if errors.Is(err, catalog.ErrUnknownRelation) && st.IfExists {
+	commit, err := e.Define(ctx, func(cat *catalog.Catalog) ([]catalog.Change, error) {
+		_, dropped, err := cat.Drop(st.Name, st.DropKind, st.Cascade)
+		if st.IfExists && (errors.Is(err, catalog.ErrUnknownRelation) || errors.Is(err, catalog.ErrUnknownSchema)) {
 			return nil, nil
 		}
-		return &Definition{Drop: &DropRelation{st.Name, st.DropKind}}, err
+		return dropping(dropped), err
+	})
+	return created(commit, err)
+}
+
+// createSchema runs CREATE SCHEMA.
+func (e *Engine) createSchema(ctx context.Context, st *catalog.Statement) (*Answer, error) {
+	commit, err := e.Define(ctx, func(cat *catalog.Catalog) ([]catalog.Change, error) {
+		if st.IfNotExists && cat.HasSchema(st.Name) {
+			return nil, nil
+		}
+		return []catalog.Change{{CreateSchema: st.Name}}, nil
+	})
+	return created(commit, err)
+}
+
+// dropSchema runs DROP SCHEMA; with CASCADE what is in it goes too, and what follows that.
+func (e *Engine) dropSchema(ctx context.Context, st *catalog.Statement) (*Answer, error) {
+	commit, err := e.Define(ctx, func(cat *catalog.Catalog) ([]catalog.Change, error) {
+		if st.IfExists && !cat.HasSchema(st.Name) {
+			return nil, nil
+		}
+		var changes []catalog.Change
+		rest := cat
+		for in := rest.InSchema(st.Name); st.Cascade && len(in) > 0; in = rest.InSchema(st.Name) {
+			next, dropped, err := rest.Drop(in[0].Name, in[0].Kind, true)
+			if err != nil {
+				return nil, err
+			}
+			rest, changes = next, append(changes, dropping(dropped)...)
+		}
+		return append(changes, catalog.Change{DropSchema: st.Name}), nil
 	})
 	return created(commit, err)
 }

@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -24,34 +23,50 @@ func (e *Engine) createTableAs(ctx context.Context, st *catalog.Statement) (*Ans
 		}
 		b := &block{e: e, ctx: ctx, rd: e.readable.Load(), tables: map[uint32]*overlay{}}
 		cat := b.rd.catalog
-		if old, err := cat.Lookup(st.Name); err == nil {
-			if st.IfNotExists && old.Kind == catalog.Table {
-				answer = counted(e.Commit(), 0)
-				return nil
-			}
-			return &catalog.NameError{Name: old.Name, Kind: old.Kind, Err: catalog.ErrExists, Hint: "drop it first, or use IF NOT EXISTS"}
+		old, rest, err := e.existing(cat, st, catalog.Table)
+		if err != nil || rest == nil {
+			answer = counted(e.Commit(), 0)
+			return err
 		}
 		rel, cols, n, err := b.tableOf(st)
 		if err != nil {
 			return moved(err, st.Text, func(pos int) int { return pos + st.SelectAt - st.Span.Start })
 		}
-		_, created, err := cat.Create(*rel)
+		changes, err := e.replacingWithRows(cat, old, rest, rel)
 		if err != nil {
 			return err
 		}
-		payload, err := json.Marshal(&Definition{Create: rel})
-		if err != nil {
-			return fmt.Errorf("encode definition: %w", err)
-		}
-		entries := []logrec.Entry{{Kind: logrec.Define, Payload: payload}}
-		if n > 0 {
-			entries = append(entries, appendEntry(created, cols, n, nil))
-		}
-		commit, err := e.commit(&logrec.Record{Micros: e.now(), Entries: entries})
+		commit, err := e.commitDefinition(cat, changes, func(created *catalog.Relation) *logrec.Entry {
+			if n == 0 {
+				return nil
+			}
+			en := appendEntry(created, cols, n, nil)
+			return &en
+		})
 		answer = counted(commit, n)
 		return err
 	})
 	return answer, err
+}
+
+// replacingWithRows is replacing for a table that has rows at once, which views that are filled in the same commit would
+// not see.
+func (e *Engine) replacingWithRows(cat *catalog.Catalog, old *catalog.Relation, rest *catalog.Catalog, rel *catalog.Relation) ([]catalog.Change, error) {
+	if old != nil {
+		if f := cat.Dependents(old.ID); len(f) > 0 {
+			return nil, &catalog.DependentsError{Name: old.Name, Kind: old.Kind, Verb: "replace with rows", Dependents: namesOf(f),
+				Way: "CREATE OR REPLACE TABLE with its columns, then INSERT INTO it; or drop the views first"}
+		}
+	}
+	return e.replacing(cat, old, rest, rel)
+}
+
+func namesOf(rels []*catalog.Relation) []string {
+	out := make([]string, len(rels))
+	for i, r := range rels {
+		out[i] = r.Name
+	}
+	return out
 }
 
 // tableOf returns the table that CREATE TABLE AS makes, and its rows.
@@ -99,5 +114,5 @@ func tableSQL(name string, fields []column.Field) string {
 	for i, f := range fields {
 		parts[i] = duck.QuoteIdent(f.Name) + " " + f.Type.String()
 	}
-	return "CREATE TABLE " + duck.QuoteIdent(name) + " (" + strings.Join(parts, ", ") + ")"
+	return "CREATE TABLE " + duck.QuoteName(name) + " (" + strings.Join(parts, ", ") + ")"
 }

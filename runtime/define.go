@@ -14,10 +14,12 @@ import (
 	"tidemill/views/catalog"
 )
 
-// Definition is a change of the catalog: one relation, with its followers, dropped, or one created. It is
-// the payload of a Define entry, with everything decided, so that a replay plans nothing. JSON; the
-// names are frozen.
+// Definition is a change of the catalog, in steps that become visible together. It is the payload of a Define entry,
+// with everything decided, so that a replay plans nothing. JSON; the names are frozen.
 type Definition struct {
+	Changes []catalog.Change `json:"changes,omitempty"`
+
+	// Create and Drop are what the first logs have in place of Changes: one relation made, or one with its followers gone.
 	Create *catalog.Relation `json:"create,omitempty"`
 	Drop   *DropRelation     `json:"drop,omitempty"`
 }
@@ -36,45 +38,97 @@ func types(rel *catalog.Relation) []column.Type {
 	return out
 }
 
-// define applies a definition in commit n. A view that it creates is returned: it is filled by the
-// commit's step.
-func (e *Engine) define(n uint64, payload []byte) (*views.View, error) {
+// dropping returns the changes that drop relations, each before what it reads.
+func dropping(dropped []*catalog.Relation) []catalog.Change {
+	var out []catalog.Change
+	for _, r := range dropped {
+		out = append(out, catalog.Change{Drop: r.ID})
+	}
+	return out
+}
+
+// define applies a definition in commit n. The views that it creates are returned: the commit's step fills them. What
+// it drops and alters stays as it is until the commit is published.
+func (e *Engine) define(n uint64, payload []byte) ([]*views.View, error) {
 	var d Definition
 	if err := json.Unmarshal(payload, &d); err != nil {
 		return nil, fmt.Errorf("read definition: %w", err)
 	}
 	cat := e.catalog.Load()
-	if d.Drop != nil {
-		next, dropped, err := cat.Drop(d.Drop.Name, d.Drop.Kind, true)
+	changes := d.Changes
+	switch {
+	case d.Drop != nil:
+		_, dropped, err := cat.Drop(d.Drop.Name, d.Drop.Kind, true)
 		if err != nil {
 			return nil, err
 		}
-		e.defined, e.removed = next, dropped
-		return nil, nil
+		changes = dropping(dropped)
+	case d.Create != nil:
+		changes = []catalog.Change{{Create: d.Create}}
 	}
-	d.Create.CreatedAt = n
-	next, rel, err := cat.Create(*d.Create)
+	for i := range changes {
+		if c := changes[i].Create; c != nil {
+			c.CreatedAt = n
+		}
+	}
+	next, effect, err := cat.Apply(changes)
 	if err != nil {
 		return nil, err
 	}
-	e.defined = next
-	if rel.Kind == catalog.View {
-		return e.graph.AddView(rel)
+	e.defined, e.effect = next, effect
+	var born []*views.View
+	for _, rel := range effect.Created {
+		if rel.Kind == catalog.Table {
+			if _, err := e.graph.AddTable(rel, image.NewRows(types(rel))); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		v, err := e.graph.AddView(rel)
+		if err != nil {
+			return nil, err
+		}
+		born = append(born, v)
 	}
-	_, err = e.graph.AddTable(rel, image.NewRows(types(rel)))
-	return nil, err
+	return born, nil
 }
 
-// remove takes out what the commit has dropped.
-func (e *Engine) remove() {
-	for _, rel := range e.removed {
+// settle does to the graph what the published commit has dropped and altered.
+func (e *Engine) settle() {
+	effect := e.effect
+	e.effect = nil
+	if effect == nil {
+		return
+	}
+	for _, rel := range effect.Dropped {
 		e.graph.Remove(rel)
 		e.dropped = append(e.dropped, rel.ID)
 	}
-	if e.removed != nil {
+	for _, a := range effect.Altered {
+		if a.Alter.AddColumn != nil || a.Alter.DropColumn != nil {
+			e.settleSave() // chunks are not to be replaced by those of the columns before
+		}
+		e.graph.Alter(a.Relation, a.Alter)
+	}
+	if len(effect.Dropped)+len(effect.Altered) > 0 {
 		e.lookups.Store(&sync.Map{})
 	}
-	e.removed = nil
+}
+
+// settleSave waits for the checkpoint that is on its way.
+func (e *Engine) settleSave() {
+	if e.saving != nil {
+		e.endCheckpoint(<-e.saved)
+	}
+}
+
+// imageChanges are a table's column changes as its image knows them.
+func imageChanges(rel *catalog.Relation) []image.Change {
+	out := make([]image.Change, len(rel.Changes))
+	for i, c := range rel.Changes {
+		out[i] = image.Change(c)
+	}
+	return out
 }
 
 // errCatalogMoved says that the catalog is not the one that a statement was planned for.
@@ -82,27 +136,19 @@ var errCatalogMoved = errors.New("the catalog has changed meanwhile")
 
 // Define makes a commit that changes the catalog as plan says. plan is called with the newest catalog, off
 // the committer, and again if another definition comes first; it returns nil when there is nothing to do.
-func (e *Engine) Define(ctx context.Context, plan func(*catalog.Catalog) (*Definition, error)) (uint64, error) {
+func (e *Engine) Define(ctx context.Context, plan func(*catalog.Catalog) ([]catalog.Change, error)) (uint64, error) {
 	for {
 		cat := e.catalog.Load()
-		d, err := plan(cat)
-		if err != nil || d == nil {
+		changes, err := plan(cat)
+		if err != nil || len(changes) == 0 {
 			return e.Commit(), err
 		}
-		payload, err := json.Marshal(d)
-		if err != nil {
-			return 0, fmt.Errorf("encode definition: %w", err)
-		}
 		var commit uint64
-		err = e.do(ctx, func() error {
+		err = e.do(ctx, func() (err error) {
 			if e.catalog.Load() != cat {
 				return errCatalogMoved
 			}
-			if err := e.check(cat, d); err != nil {
-				return err
-			}
-			rec := &logrec.Record{Micros: e.now(), Entries: []logrec.Entry{{Kind: logrec.Define, Payload: payload}}}
-			commit, err = e.commit(rec)
+			commit, err = e.commitDefinition(cat, changes, nil)
 			return err
 		})
 		if !errors.Is(err, errCatalogMoved) {
@@ -111,14 +157,26 @@ func (e *Engine) Define(ctx context.Context, plan func(*catalog.Catalog) (*Defin
 	}
 }
 
-// check finds what would fail in the commit, and then in every replay: the committer has no way back from it.
-func (e *Engine) check(cat *catalog.Catalog, d *Definition) error {
-	if d.Create == nil {
-		return nil
-	}
-	_, rel, err := cat.Create(*d.Create)
+// commitDefinition makes the commit of a definition, and of rows for the table that it makes last, if rows is not
+// nil. What would fail in the commit would fail in every replay, and the committer has no way back from it: it is found
+// before.
+func (e *Engine) commitDefinition(cat *catalog.Catalog, changes []catalog.Change, rows func(*catalog.Relation) *logrec.Entry) (uint64, error) {
+	payload, err := json.Marshal(&Definition{Changes: changes})
 	if err != nil {
-		return err
+		return 0, fmt.Errorf("encode definition: %w", err)
 	}
-	return e.graph.Check(rel)
+	_, effect, err := cat.Apply(changes)
+	if err != nil {
+		return 0, err
+	}
+	if err := e.graph.Check(effect.Created); err != nil {
+		return 0, err
+	}
+	entries := []logrec.Entry{{Kind: logrec.Define, Payload: payload}}
+	if rows != nil {
+		if en := rows(effect.Created[len(effect.Created)-1]); en != nil {
+			entries = append(entries, *en)
+		}
+	}
+	return e.commit(&logrec.Record{Micros: e.now(), Entries: entries})
 }

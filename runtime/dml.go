@@ -164,7 +164,8 @@ func alias(rel *catalog.Relation, st *catalog.Statement) string {
 	if st.Alias != "" {
 		return duck.QuoteIdent(st.Alias)
 	}
-	return duck.QuoteIdent(rel.Name)
+	_, name, _ := token.Cut(rel.Name)
+	return duck.QuoteIdent(name)
 }
 
 // delete finds the rows of DELETE FROM rel. It is logged by key, or by rowid where there is none.

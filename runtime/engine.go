@@ -82,6 +82,7 @@ type Engine struct {
 	quit     chan struct{}
 	done     chan struct{}
 	closing  sync.Once
+	altering sync.Mutex // held while an ALTER is planned and made: it changes plans in place
 	stopped  atomic.Pointer[FailedError]
 	admit    admission
 
@@ -100,9 +101,9 @@ type Engine struct {
 	since     uncheckpointed
 	looked    time.Time // when memory was last added up
 	stats     *stats
-	changed   []uint32            // tables that the running commit changes
-	removed   []*catalog.Relation // what the running commit drops
-	dropped   []uint32            // relations dropped since the last checkpoint
+	changed   []uint32        // tables that the running commit changes
+	effect    *catalog.Effect // what the running commit defines
+	dropped   []uint32        // relations dropped since the last checkpoint
 }
 
 // request is something that the committer does.

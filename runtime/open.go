@@ -220,7 +220,7 @@ func (e *Engine) loadRows(rel *catalog.Relation) (*image.Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	return image.OpenRows(e.opts.FS, e.path(chunkDir), types(rel), entries)
+	return image.OpenRows(e.opts.FS, e.path(chunkDir), types(rel), entries, imageChanges(rel)...)
 }
 
 // removeOrphans deletes chunk files that a checkpoint wrote and did not live to refer to.

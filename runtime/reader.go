@@ -54,7 +54,7 @@ func (e *Engine) describe(cat *catalog.Catalog) *readable {
 			continue
 		}
 		v := e.graph.View(rel.ID)
-		r.sql, r.guarded = v.SQL(duck.QuoteIdent), e.graph.Guarded(rel.ID)
+		r.sql, r.guarded = v.SQL(duck.QuoteName), e.graph.Guarded(rel.ID)
 		for _, s := range v.Stored() {
 			rd.owners[s.Name] = rel.ID
 			if s.Name == v.RejectsName() {
@@ -427,7 +427,8 @@ func (p *lazyPlanner) with(cat *catalog.Catalog, fn func(*duck.Planner) error) e
 	}
 	seen := map[string]bool{}
 	for _, rel := range cat.Relations() {
-		key := fmt.Sprintf("%d.%d", rel.ID, rel.Version)
+		// A plan that came to nothing may have used the next id for another relation.
+		key := fmt.Sprintf("%d.%d %v", rel.ID, rel.Version, rel.Fields)
 		seen[rel.Name] = true
 		if p.defined[rel.Name] == key {
 			continue

@@ -7,6 +7,7 @@ import (
 	"tidemill/state/column"
 	"tidemill/views"
 	"tidemill/views/catalog"
+	"tidemill/views/plan/token"
 )
 
 // Rejected rows of appends to t are kept in the table "t$rejects". It is a table like any other, in the log, in
@@ -73,12 +74,18 @@ func (e *Engine) rejected(ctx context.Context, req *AppendRequest, p *TableRows)
 	return []TableRows{out}, nil
 }
 
+// rejectsName returns the name of the relation that keeps a relation's rejected rows.
+func rejectsName(full string) string {
+	schema, name, _ := token.Cut(full)
+	return token.Join(schema, name+views.RejectsSuffix)
+}
+
 // rejectsOf returns the table of a table's rejects, which it makes if there is none.
 func (e *Engine) rejectsOf(ctx context.Context, table uint32) (*catalog.Relation, error) {
 	if r := e.Catalog().Rejects(table); r != nil {
 		return r, nil
 	}
-	_, err := e.Define(ctx, func(cat *catalog.Catalog) (*Definition, error) {
+	_, err := e.Define(ctx, func(cat *catalog.Catalog) ([]catalog.Change, error) {
 		rel := cat.ByID(table)
 		if rel == nil {
 			return nil, ErrSchemaChanged
@@ -86,7 +93,7 @@ func (e *Engine) rejectsOf(ctx context.Context, table uint32) (*catalog.Relation
 		if cat.Rejects(table) != nil {
 			return nil, nil
 		}
-		return &Definition{Create: &catalog.Relation{Name: rel.Name + views.RejectsSuffix, Kind: catalog.Table, Fields: rejectFields, RejectsOf: table}}, nil
+		return []catalog.Change{{Create: &catalog.Relation{Name: rejectsName(rel.Name), Kind: catalog.Table, Fields: rejectFields, RejectsOf: table}}}, nil
 	})
 	if err != nil {
 		return nil, err

@@ -105,11 +105,19 @@ func (e *Engine) runTransaction(ctx context.Context, s *Statement) (*Answer, err
 func (e *Engine) runOther(ctx context.Context, st *catalog.Statement) (*Answer, error) {
 	switch st.Kind {
 	case catalog.CreateTable:
-		return e.createTable(ctx, st.Text)
+		return e.createTable(ctx, st)
 	case catalog.CreateView:
 		return e.createView(ctx, st)
 	case catalog.Drop:
 		return e.drop(ctx, st)
+	case catalog.MakeSchema:
+		return e.createSchema(ctx, st)
+	case catalog.DropSchema:
+		return e.dropSchema(ctx, st)
+	case catalog.AlterTable:
+		return e.alter(ctx, st)
+	case catalog.Comment:
+		return e.comment(ctx, st)
 	case catalog.CreateAs:
 		return e.createTableAs(ctx, st)
 	case catalog.Begin, catalog.Commit, catalog.Rollback:

@@ -3,6 +3,7 @@ package views
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 
 	"tidemill/operators"
@@ -11,6 +12,7 @@ import (
 	"tidemill/state/column"
 	"tidemill/state/image"
 	"tidemill/views/catalog"
+	"tidemill/views/plan"
 )
 
 // Options are the settings of a Graph. None of them changes an answer.
@@ -76,7 +78,51 @@ func (g *Graph) AddView(rel *catalog.Relation) (*View, error) {
 func (g *Graph) Remove(rel *catalog.Relation) {
 	delete(g.tables, rel.ID)
 	delete(g.views, rel.ID)
-	delete(g.names, rel.Name)
+	if g.names[rel.Name] == rel.ID { // else one of its name has been made in the same commit
+		delete(g.names, rel.Name)
+	}
+	g.arrange()
+}
+
+// Withdraw takes a relation out that a commit has made which is not to be; one of its name that it was to replace is
+// there again.
+func (g *Graph) Withdraw(rel *catalog.Relation) {
+	g.Remove(rel)
+	for id, t := range g.tables {
+		if t.Rel.Name == rel.Name {
+			g.names[rel.Name] = id
+		}
+	}
+	for id, v := range g.views {
+		if v.Rel.Name == rel.Name {
+			g.names[rel.Name] = id
+		}
+	}
+}
+
+// Alter brings the graph to a relation as it is after a published commit has altered it. No save of the table may be
+// on its way when it gets or loses a column.
+func (g *Graph) Alter(rel *catalog.Relation, a *catalog.Alter) {
+	t, v := g.tables[rel.ID], g.views[rel.ID]
+	old := ""
+	if t != nil {
+		old = t.Rel.Name
+		t.Rel = rel
+		if a.AddColumn != nil || a.DropColumn != nil {
+			t.Rows.Alter(image.Change(rel.Changes[len(rel.Changes)-1]))
+			t.Rows.Publish()
+		}
+	} else if v != nil {
+		old = v.Rel.Name
+		v.Rel = rel
+	}
+	delete(g.names, old)
+	g.names[rel.Name] = rel.ID
+	if a.DropColumn != nil {
+		for _, f := range g.views { // in place: operators and their plans share the lists of columns
+			plan.DropColumn(f.Rel.Plan, rel.Name, *a.DropColumn)
+		}
+	}
 	g.arrange()
 }
 
@@ -170,14 +216,23 @@ func markWanted(n node, need bool) {
 	}
 }
 
-// Step brings every operator to commit, given what it changes in tables, and the born view, if any, from
-// its inputs' contents. Publish or Void must follow. An error is the machinery's, and leaves the
+// Step brings every operator to commit, given what it changes in tables, and the born views, if any, each after what
+// it reads, from their inputs' contents. Publish or Void must follow. An error is the machinery's, and leaves the
 // commit half done: Void it.
-func (g *Graph) Step(commit uint64, tables map[uint32]Delta, born *View) error {
+func (g *Graph) Step(commit uint64, tables map[uint32]Delta, born ...*View) error {
 	s := &step{g: g, commit: commit, tables: tables}
-	if born != nil {
-		s.born = born
-		return s.run(born)
+	for _, v := range born {
+		s.born = v
+		if err := s.run(v); err != nil {
+			return fmt.Errorf("view %s: %w", v.Rel.Name, err)
+		}
+		if s.filled == nil {
+			s.filled = map[uint32]*View{}
+		}
+		s.filled[v.Rel.ID] = v
+	}
+	if len(born) > 0 {
+		return nil
 	}
 	for _, level := range g.levels {
 		if err := g.stepLevel(s, level); err != nil {
@@ -354,12 +409,19 @@ func (g *Graph) Tables(fn func(*Table)) {
 	}
 }
 
-// Check reports whether a relation could be added: whether every operator of its plan exists. What fails
-// here would fail in every replay.
-func (g *Graph) Check(rel *catalog.Relation) error {
-	if rel.Kind != catalog.View {
-		return nil
+// Check reports whether relations could be added, one after the other: whether every operator of their plans exists.
+// What fails here would fail in every replay.
+func (g *Graph) Check(rels []*catalog.Relation) error {
+	names := maps.Clone(g.names)
+	defer func() { g.names = names }()
+	g.names = maps.Clone(names)
+	for _, rel := range rels {
+		if rel.Kind == catalog.View {
+			if _, err := g.lower(rel); err != nil {
+				return err
+			}
+		}
+		g.names[rel.Name] = rel.ID
 	}
-	_, err := g.lower(rel)
-	return err
+	return nil
 }

@@ -78,7 +78,7 @@ func (c *chain) commit(r *rand.Rand) {
 		must(c.t, err)
 		d = added
 	}
-	must(c.t, c.g.Step(n, map[uint32]Delta{id: d}, nil))
+	must(c.t, c.g.Step(n, map[uint32]Delta{id: d}))
 	c.publish()
 }
 

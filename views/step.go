@@ -17,6 +17,8 @@ type step struct {
 	tables map[uint32]Delta
 	// born is the view that this commit creates: it reads what its inputs hold, not what changes.
 	born *View
+	// filled are the born views that have run: others that the commit creates read what it has put into them.
+	filled map[uint32]*View
 	// reading says that stages give what they hold, not what changed: a relation's contents are read.
 	reading bool
 }
@@ -80,7 +82,7 @@ func (s *step) changed(v *View) bool {
 
 func (n *scan) each(s *step, fn func(*zset.Batch) error) error {
 	pick := func(b *zset.Batch) error { return fn(n.pick(b)) }
-	if s.born != nil {
+	if s.born != nil && s.filled[n.relation] == nil {
 		return s.g.contents(n.relation, pick)
 	}
 	for _, b := range n.delta(s) {

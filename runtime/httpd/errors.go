@@ -84,6 +84,8 @@ var sentinels = []struct {
 	{decode.ErrEncoding, Problem{Status: http.StatusUnsupportedMediaType, Slug: "unknown-encoding", SQLState: "0A000", Hint: "send gzip, zstd or no Content-Encoding"}},
 	{decode.ErrCorrupt, Problem{Status: http.StatusBadRequest, Slug: "bad-body", SQLState: "22P03", Hint: "compress the body again"}},
 	{catalog.ErrUnknownRelation, Problem{Status: http.StatusNotFound, Slug: "unknown-relation", SQLState: "42P01", Hint: "GET /stats lists the relations"}},
+	{catalog.ErrUnknownSchema, Problem{Status: http.StatusNotFound, Slug: "unknown-schema", SQLState: "3F000", Hint: "CREATE SCHEMA makes one"}},
+	{catalog.ErrUnknownColumn, Problem{Status: http.StatusBadRequest, Slug: "unknown-column", SQLState: "42703", Hint: "DESCRIBE lists a relation's columns"}},
 	{catalog.ErrExists, Problem{Status: http.StatusConflict, Slug: "exists", SQLState: "42P07", Hint: "take another name, drop it first, or write IF NOT EXISTS"}},
 	{catalog.ErrWrongKind, Problem{Status: http.StatusConflict, Slug: "wrong-kind", SQLState: "42809", Hint: "append to the tables that a view reads, it follows them"}},
 	{views.ErrNoKey, Problem{Status: http.StatusConflict, Slug: "no-key", SQLState: "55000",
@@ -205,7 +207,7 @@ func bodyProblem(err error) *Problem {
 func statementProblem(err error) *Problem {
 	if e, ok := errors.AsType[*catalog.DependentsError](err); ok {
 		return &Problem{Status: http.StatusConflict, Slug: "dependents", SQLState: "2BP01", Table: e.Name, Dependents: e.Dependents,
-			Hint: "drop " + strings.Join(e.Dependents, ", ") + " first, or write CASCADE"}
+			Hint: cmp.Or(e.Way, "drop "+strings.Join(e.Dependents, ", ")+" first, or write CASCADE")}
 	}
 	if e, ok := errors.AsType[*catalog.SyntaxError](err); ok {
 		return (&Problem{Status: http.StatusBadRequest, Slug: "bad-sql", SQLState: "42601", Detail: e.Message, Hint: e.Hint}).at(e.Position)

@@ -134,7 +134,9 @@ func (c *Catalog) alter(a *Alter, effect *Effect) error {
 	r := *old
 	r.Fields, r.PrimaryKey = slices.Clone(r.Fields), slices.Clone(r.PrimaryKey)
 	r.Defaults, r.DefaultValues, r.Changes = slices.Clone(r.Defaults), slices.Clone(r.DefaultValues), slices.Clone(r.Changes)
-	r.Version++
+	if a.Comment == nil && a.OnColumn == nil {
+		r.Version++
+	}
 	if a.SQL != "" {
 		r.SQL = a.SQL
 	}
@@ -154,7 +156,7 @@ func (c *Catalog) alter(a *Alter, effect *Effect) error {
 	case a.DropColumn != nil:
 		r.dropColumn(*a.DropColumn)
 		for _, d := range c.order { // their places of the columns behind it have changed
-			if v := c.byID[d]; slices.Contains(v.DependsOn, r.ID) {
+			if v := c.byID[d]; v.Kind == View && slices.Contains(v.DependsOn, r.ID) {
 				view := *v
 				view.Version++
 				c.byID[d] = &view
