@@ -15,17 +15,17 @@ const ownChunkRows = 8_192
 
 // Rows is a table's rows by rowid. All methods but Directory are the committer's.
 type Rows struct {
-	types  []column.Type
+	types []column.Type
 	// changes are those of the columns since the table was created, and fills what those that were added have in older rows.
 	changes []Change
 	fills   []*filling
-	sealed []place
-	tail   []*column.Builder
-	tailAt uint64 // rowid of the tail's first row
-	tailN  int
-	tailCh place // what was last published of the tail; its live bitmap covers the tail
-	next   uint64
-	live   int64
+	sealed  []place
+	tail    []*column.Builder
+	tailAt  uint64 // rowid of the tail's first row
+	tailN   int
+	tailCh  place // what was last published of the tail; its live bitmap covers the tail
+	next    uint64
+	live    int64
 
 	failed        []*File // of saves that failed, since the last that did not
 	sealedChanged bool    // since the directory was last published
