@@ -156,8 +156,9 @@ func smallerRows(in *insert) (out []insert) {
 func smallerBlocks(b *block) (out []*block) {
 	add := func(change func(c *block)) {
 		c := *b
-		change(&c)
-		out = append(out, &c)
+		if change(&c); !c.hollow() {
+			out = append(out, &c)
+		}
 	}
 	for i := range b.Outs {
 		if len(b.Outs) > 1 {

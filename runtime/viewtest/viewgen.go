@@ -92,7 +92,7 @@ func (w *world) newBlock(v *view, pool []*relation, nested int) (*block, []col) 
 		b.Distinct = true
 	}
 	cols := w.outputs(b, g)
-	if b.Grouped && len(b.Groups) == 0 && !b.shows(`"$a`) { // else it would be no aggregate
+	if b.hollow() {
 		b.Outs = append(b.Outs, output{expression{sql: aggName(0), typ: b.Aggs[0].typ}, fmt.Sprintf("c%d", len(cols))})
 		cols = append(cols, col{name: fmt.Sprintf("c%d", len(cols)), typ: b.Aggs[0].typ, exact: b.Aggs[0].exact, loose: b.Aggs[0].loose})
 	}
@@ -142,11 +142,12 @@ func (b *block) pruneBlock(in *block) {
 	}
 	if len(kept) == 0 {
 		kept = append(kept, output{expression{sql: "1"}, "c0"})
-		if in.Grouped && len(in.Groups) == 0 {
-			kept[0].expression = expression{sql: aggName(0)}
-		}
 	}
 	in.Outs = kept
+	if in.hollow() { // some aggregate makes it one row, of which nothing else is computed
+		in.Aggs = []aggregate{{Func: "count", expression: expression{typ: column.T(column.Int64)}}}
+		in.Outs = append(in.Outs, output{expression{sql: aggName(0), typ: column.T(column.Int64)}, "c1"})
+	}
 	in.prune()
 	in.pruneSource()
 }
@@ -197,6 +198,9 @@ func (b *block) pushes() bool {
 	}
 	return false
 }
+
+// hollow reports whether the block is an aggregate without groups whose SQL would have no aggregate, and so be none.
+func (b *block) hollow() bool { return b.Grouped && len(b.Groups) == 0 && !b.shows(`"$a`) }
 
 // shows reports whether an output or HAVING has the text.
 func (b *block) shows(text string) bool {
