@@ -1,15 +1,12 @@
 package state
 
 import (
-	"math/rand/v2"
 	"testing"
 )
 
 // TestFixedIndexAgainstMap walks keys that make the index an array and a hash table by turns.
 func TestFixedIndexAgainstMap(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 1))
+	rng := newRand(t)
 	dense, hashed := 0, 0
 	for range 60 {
 		var x fixedIndex

@@ -62,7 +62,7 @@ func TestVariables(t *testing.T) {
 	if want := slices.Sorted(slices.Values(serveFlags)); !slices.Equal(names, want) {
 		t.Errorf("serve has the flags %v, the list %v", names, want)
 	}
-	if got, want := strings.Join(variables, " "), "TIDEMILL_DIR TIDEMILL_ADDR TIDEMILL_MEMORY TIDEMILL_MAX_BODY TIDEMILL_INSECURE TIDEMILL_PPROF TIDEMILL_LOG_LEVEL TIDEMILL_LOG_FORMAT TIDEMILL_TOKEN_FILE TIDEMILL_TLS_CERT TIDEMILL_TLS_KEY " +
+	if got, want := strings.Join(variables, " "), "TIDEMILL_DIR TIDEMILL_ADDR TIDEMILL_MEMORY TIDEMILL_MAX_BODY TIDEMILL_INSECURE TIDEMILL_PPROF TIDEMILL_LOG_LEVEL TIDEMILL_LOG_FORMAT TIDEMILL_TOKEN_FILE TIDEMILL_TLS_CERT TIDEMILL_TLS_KEY "+
 		"TIDEMILL_CORS_ORIGIN TIDEMILL_STATEMENT_TIMEOUT TIDEMILL_SLOW_QUERY_MS TIDEMILL_RESULT_CACHE"; got != want {
 		t.Errorf("variables are %s", got)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	crashSeed   = flag.Uint64("crash-seed", 0, "seed of the crash tests, 0 for a random one")
+	crashSeed   = flag.Uint64("crash-seed", 1, "seed of the crash tests, 0 for a random one")
 	crashRounds = flag.Int("crash-rounds", 150, "histories of several crashes each")
 )
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -125,9 +124,7 @@ func recovered(t testing.TB, fs vfs.FS, want [][]byte) (int, *CorruptionError) {
 
 // The last three records are one group that was never acknowledged; its write is cut off at every byte.
 func TestTornTailAtEveryByte(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := seeded(t)
 	fl, want, name, marks := sample(t, 3, false)
 	whole := fl[name]
 	start, end := marks[len(marks)-4].off, marks[len(marks)-1].off

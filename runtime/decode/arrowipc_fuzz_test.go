@@ -89,7 +89,7 @@ func mutate(r *rand.Rand, body []byte) []byte {
 
 func TestArrowMutations(t *testing.T) {
 	table, seeds := arrowSeeds(t)
-	seed := rand.Uint64()
+	seed := testSeed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	d := NewArrow(table, Options{MaxBytes: fuzzMaxBytes})
 	accepted := 0

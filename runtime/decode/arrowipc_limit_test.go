@@ -26,7 +26,7 @@ func TestArrowUnderAddressLimit(t *testing.T) {
 		feedUnderLimit(t, seed)
 		return
 	}
-	seed := rand.Uint64()
+	seed := testSeed(t)
 	cmd := exec.Command(os.Args[0], "-test.run=^TestArrowUnderAddressLimit$")
 	cmd.Env = append(os.Environ(), env+"="+strconv.FormatUint(seed, 10))
 	if out, err := cmd.CombinedOutput(); err != nil {

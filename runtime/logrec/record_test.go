@@ -71,12 +71,10 @@ func TestEveryCut(t *testing.T) {
 			t.Fatalf("a record cut to %d of %d bytes decodes", i, len(b))
 		}
 	}
-	seed := rand.Uint64()
-	rng := rand.New(rand.NewPCG(seed, 1))
+	rng := rand.New(rand.NewPCG(1, 1))
 	for range 20_000 {
 		c := bytes.Clone(b)
 		c[rng.IntN(len(c))] ^= 1 << rng.IntN(8)
 		Decode(c) // must not panic
 	}
-	t.Logf("seed %d", seed)
 }

@@ -4,6 +4,7 @@ package columntest
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -25,11 +26,16 @@ func Types() []column.Type {
 	return ts
 }
 
-// Rand returns a generator and logs its seed.
+var seedFlag = flag.Uint64("columntest.seed", 1, "seed of random columns; 0 takes a new one")
+
+// Rand returns a generator with the seed of -columntest.seed, and logs it.
 func Rand(t testing.TB) *rand.Rand {
 	t.Helper()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := *seedFlag
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("-columntest.seed %d", seed)
 	return rand.New(rand.NewPCG(seed, 0))
 }
 

@@ -106,9 +106,7 @@ note │ long long long long lo…
 
 // TestWidths: whatever the columns and the terminal, every line has the same width and fits.
 func TestWidths(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := rand.New(rand.NewPCG(1, 0))
 	letters := []string{"a", "é", "京", "👍", "x", "\t"}
 	for range 300 {
 		cols := 1 + r.IntN(12)
