@@ -3,6 +3,7 @@ package column
 import (
 	"fmt"
 	"math"
+	"strings"
 	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -17,12 +18,18 @@ const (
 	metaExtensionData = "ARROW:extension:metadata"
 	metaType          = "tidemill:type"
 	extensionUUID     = "arrow.uuid"
+	extensionJSON     = "arrow.json"
+	extensionOpaque   = "arrow.opaque" // DuckDB marks its own types so
+	opaqueBit         = `{"type_name":"bit","vendor_name":"DuckDB"}`
+	opaqueTimeTZ      = `{"type_name":"time_tz","vendor_name":"DuckDB"}`
 )
 
 // ArrowType returns the Arrow type that a column of type t becomes: the one of the same layout where
-// there is one. DECIMAL is decimal128; HUGEINT decimal128(38,0); UUID fixed_size_binary(16);
-// TIMESTAMPTZ a timestamp in UTC; INTERVAL month_day_nano. ArrowField adds the metadata that tells
-// UUID and HUGEINT from others of their Arrow type.
+// there is one. DECIMAL is decimal128; HUGEINT decimal128(38,0); UHUGEINT decimal256(39,0); UUID
+// fixed_size_binary(16); TIMESTAMPTZ a timestamp in UTC; INTERVAL month_day_nano; TIMETZ and BIT the bytes
+// that DuckDB has, marked as opaque; ENUM a dictionary; UNION a sparse union with one member more, of type
+// null, for the NULLs, since Arrow's unions have none of their own. ArrowField adds the metadata that tells
+// UUID, HUGEINT and others from more of their Arrow type; it is in the fields of nested types too.
 func ArrowType(t Type) arrow.DataType {
 	switch t.Kind {
 	case Bool:
@@ -51,9 +58,11 @@ func ArrowType(t Type) arrow.DataType {
 		return arrow.PrimitiveTypes.Float64
 	case Decimal:
 		return &arrow.Decimal128Type{Precision: int32(t.Width), Scale: int32(t.Scale)}
-	case Varchar:
+	case UHugeInt:
+		return &arrow.Decimal256Type{Precision: 39}
+	case Varchar, JSON:
 		return arrow.BinaryTypes.String
-	case Blob:
+	case Blob, BitString:
 		return arrow.BinaryTypes.Binary
 	case Date:
 		return arrow.FixedWidthTypes.Date32
@@ -73,6 +82,12 @@ func ArrowType(t Type) arrow.DataType {
 		return arrow.FixedWidthTypes.MonthDayNanoInterval
 	case UUID:
 		return &arrow.FixedSizeBinaryType{ByteWidth: 16}
+	case TimeTZ:
+		return &arrow.FixedSizeBinaryType{ByteWidth: 8}
+	case TimeNS:
+		return arrow.FixedWidthTypes.Time64ns
+	case Enum, List, Array, Struct, Map, Union:
+		return nestedArrowType(t)
 	}
 	panic("column: no Arrow type for " + t.String())
 }
@@ -84,8 +99,14 @@ func ArrowField(f Field) arrow.Field {
 	switch f.Type.Kind {
 	case UUID:
 		out.Metadata = arrow.NewMetadata([]string{metaExtension, metaExtensionData}, []string{extensionUUID, ""})
-	case HugeInt:
-		out.Metadata = arrow.NewMetadata([]string{metaType}, []string{"HUGEINT"})
+	case HugeInt, UHugeInt, Enum:
+		out.Metadata = arrow.NewMetadata([]string{metaType}, []string{f.Type.String()})
+	case JSON:
+		out.Metadata = arrow.NewMetadata([]string{metaExtension, metaExtensionData}, []string{extensionJSON, ""})
+	case BitString:
+		out.Metadata = arrow.NewMetadata([]string{metaExtension, metaExtensionData}, []string{extensionOpaque, opaqueBit})
+	case TimeTZ:
+		out.Metadata = arrow.NewMetadata([]string{metaExtension, metaExtensionData}, []string{extensionOpaque, opaqueTimeTZ})
 	}
 	return out
 }
@@ -96,21 +117,37 @@ func ArrowField(f Field) arrow.Field {
 func FromArrowType(dt arrow.DataType, meta arrow.Metadata) (Type, error) {
 	switch dt := dt.(type) {
 	case *arrow.DictionaryType:
+		if sql, _ := meta.GetValue(metaType); strings.HasPrefix(sql, "ENUM(") {
+			return ParseType(sql)
+		}
 		return FromArrowType(dt.ValueType, meta)
+	case *arrow.ListType, *arrow.FixedSizeListType, *arrow.StructType, *arrow.MapType, arrow.UnionType:
+		return fromNestedArrowType(dt)
 	case arrow.ExtensionType:
-		if dt.ExtensionName() == extensionUUID {
-			return T(UUID), nil
+		if t := ExtensionType(dt.ExtensionName(), dt.Serialize()); t.Valid() {
+			return t, nil
 		}
 		return FromArrowType(dt.StorageType(), meta)
 	case *arrow.FixedSizeBinaryType:
-		if name, _ := meta.GetValue(metaExtension); name == extensionUUID && dt.ByteWidth == 16 {
-			return T(UUID), nil
+		if t := extensionOf(meta); t.Size() == dt.ByteWidth {
+			return t, nil
 		}
 		return T(Blob), nil
+	case *arrow.StringType, *arrow.BinaryType:
+		if t := extensionOf(meta); t.Varlen() {
+			return t, nil
+		}
 	case *arrow.TimestampType:
 		return fromArrowTimestamp(dt), nil
+	case *arrow.Time64Type:
+		if dt.Unit == arrow.Nanosecond {
+			return T(TimeNS), nil
+		}
 	case arrow.DecimalType:
 		p, s := dt.GetPrecision(), dt.GetScale()
+		if name, _ := meta.GetValue(metaType); name == "UHUGEINT" && p == 39 && s == 0 {
+			return T(UHugeInt), nil
+		}
 		if name, _ := meta.GetValue(metaType); name == "HUGEINT" && p == 38 && s == 0 {
 			return T(HugeInt), nil
 		}
@@ -122,6 +159,27 @@ func FromArrowType(dt arrow.DataType, meta arrow.Metadata) (Type, error) {
 		return T(k), nil
 	}
 	return Type{}, fmt.Errorf("type %s of Arrow is not supported", dt)
+}
+
+// ExtensionType returns the type that an extension of Arrow's marks, the zero Type for others.
+func ExtensionType(name, data string) Type {
+	switch {
+	case name == extensionUUID:
+		return T(UUID)
+	case name == extensionJSON:
+		return T(JSON)
+	case name == extensionOpaque && strings.Contains(data, `"time_tz"`):
+		return T(TimeTZ)
+	case name == extensionOpaque && strings.Contains(data, `"bit"`):
+		return T(BitString)
+	}
+	return Type{}
+}
+
+func extensionOf(meta arrow.Metadata) Type {
+	name, _ := meta.GetValue(metaExtension)
+	data, _ := meta.GetValue(metaExtensionData)
+	return ExtensionType(name, data)
 }
 
 func fromArrowTimestamp(dt *arrow.TimestampType) Type {
@@ -142,18 +200,26 @@ var arrowKinds = map[arrow.Type]Kind{
 	arrow.INTERVAL_MONTHS: Interval, arrow.INTERVAL_DAY_TIME: Interval, arrow.INTERVAL_MONTH_DAY_NANO: Interval,
 }
 
-// ToArrow returns c as an array of ArrowType(c.Type). It aliases c's buffers, BOOLEAN and INTERVAL
+// ToArrow returns c as an array of ArrowType(c.Type). It aliases c's buffers, BOOLEAN, INTERVAL and UHUGEINT
 // excepted. The array is garbage collected like the column: releasing it is allowed and frees
 // nothing. The error wraps ErrNotLossless and names the row: a HUGEINT of 39 digits, or an INTERVAL
 // whose microseconds overflow as nanoseconds.
 func ToArrow(c *Column) (arrow.Array, error) {
+	if c.Type.more != nil {
+		data, err := nestedArrow(c)
+		if err != nil {
+			return nil, err
+		}
+		defer data.Release()
+		return array.MakeFromData(data), nil
+	}
 	bufs := make([]*memory.Buffer, 2, 3)
 	nulls := c.NullCount()
 	if nulls > 0 {
 		bufs[0] = memory.NewBufferBytes(c.Valid)
 	}
 	switch c.Type.Kind {
-	case Varchar, Blob:
+	case Varchar, Blob, BitString, JSON:
 		text := []byte{}
 		if c.N > 0 {
 			text = c.Data
@@ -186,7 +252,13 @@ func ToArrow(c *Column) (arrow.Array, error) {
 				return nil, fmt.Errorf("row %d: HUGEINT %v as decimal128(38,0): %w", i, v, ErrNotLossless)
 			}
 		}
-		fallthrough
+		bufs[1] = memory.NewBufferBytes(c.Data[:c.N*16])
+	case UHugeInt: // four words, of which the upper two are 0
+		words := make([]uint64, 4*c.N)
+		for i, v := range Values[Int128](c) {
+			words[4*i], words[4*i+1] = v.Lo, uint64(v.Hi)
+		}
+		bufs[1] = memory.NewBufferBytes(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 32*c.N))
 	default:
 		bufs[1] = memory.NewBufferBytes(c.Data[:c.N*c.Type.Size()])
 	}

@@ -10,14 +10,18 @@ type Builder struct {
 	valid []byte // grown from the first NULL on
 	data  []byte
 	offs  []int32
+	kids  []*Builder // of a nested type
 }
 
 // NewBuilder returns a builder of type t with room for n values.
 func NewBuilder(t Type, n int) *Builder {
 	b := &Builder{t: t}
-	if t.Varlen() {
+	switch {
+	case t.Nested():
+		b.nest(n)
+	case t.Varlen():
 		b.offs = make([]int32, 1, n+1)
-	} else {
+	default:
 		b.data = make([]byte, 0, n*t.Size())
 	}
 	return b
@@ -26,9 +30,18 @@ func NewBuilder(t Type, n int) *Builder {
 // Len returns the number of values appended.
 func (b *Builder) Len() int { return b.n }
 
-// DataLen returns the bytes appended so far: a caller that builds text watches that it stays
-// within the 2 GiB that 32-bit offsets can address.
-func (b *Builder) DataLen() int { return len(b.data) }
+// Type returns the type of the values.
+func (b *Builder) Type() Type { return b.t }
+
+// DataLen returns the bytes appended so far, those of kids included: a caller that builds text watches that
+// it stays within the 2 GiB that 32-bit offsets can address.
+func (b *Builder) DataLen() int {
+	n := len(b.data)
+	for _, k := range b.kids {
+		n += k.DataLen()
+	}
+	return n
+}
 
 func (b *Builder) mark(ok bool) {
 	if !ok && b.valid == nil {
@@ -51,6 +64,10 @@ var zeros [16]byte
 
 // AppendNull appends a NULL.
 func (b *Builder) AppendNull() {
+	if b.kids != nil {
+		b.appendNestedNull()
+		return
+	}
 	if b.offs != nil {
 		b.offs = append(b.offs, int32(len(b.data)))
 	} else {
@@ -59,8 +76,12 @@ func (b *Builder) AppendNull() {
 	b.mark(false)
 }
 
-// AppendRaw appends a value given as its bytes: a fixed-width value's, or a text.
+// AppendRaw appends a value given as its bytes, those of Column.Raw.
 func (b *Builder) AppendRaw(v []byte) {
+	if b.kids != nil {
+		b.appendNestedRaw(v)
+		return
+	}
 	b.data = append(b.data, v...)
 	if b.offs != nil {
 		b.offs = append(b.offs, b.textEnd())
@@ -87,9 +108,13 @@ func Append[V Fixed](b *Builder, v V) {
 
 // AppendFrom appends row i of c, which must have the builder's type.
 func (b *Builder) AppendFrom(c *Column, i int) {
-	if c.IsNull(i) {
+	switch {
+	case c.IsNull(i):
 		b.AppendNull()
-	} else {
+	case b.kids != nil:
+		one := c.Slice(i, i+1)
+		b.AppendColumn(&one)
+	default:
 		b.AppendRaw(c.Raw(i))
 	}
 }
@@ -99,7 +124,9 @@ func (b *Builder) AppendColumn(c *Column) {
 	if c.N == 0 {
 		return
 	}
-	if b.offs != nil {
+	if b.kids != nil {
+		b.appendKids(c)
+	} else if b.offs != nil {
 		base := int32(len(b.data)) - c.Offsets[0]
 		b.data = append(b.data, c.Data[c.Offsets[0]:c.Offsets[c.N]]...)
 		b.textEnd()
@@ -135,6 +162,12 @@ func (b *Builder) Finish() Column {
 	if b.nulls > 0 {
 		c.Valid = b.valid
 	}
+	if b.kids != nil {
+		c.Kids = make([]Column, len(b.kids))
+		for i, k := range b.kids {
+			c.Kids[i] = k.Finish()
+		}
+	}
 	return c
 }
 
@@ -147,6 +180,12 @@ func (b *Builder) View() Column {
 	}
 	if b.nulls > 0 {
 		c.Valid = append([]byte(nil), b.valid...)
+	}
+	if b.kids != nil {
+		c.Kids = make([]Column, len(b.kids))
+		for i, k := range b.kids {
+			c.Kids[i] = k.View()
+		}
 	}
 	return c
 }

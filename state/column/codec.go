@@ -43,6 +43,9 @@ func AppendColumns(dst []byte, cols []Column) []byte {
 
 // EncodedSize returns the length of the payload of cols, a multiple of 8.
 func EncodedSize(cols []Column) int {
+	if needsTrees(cols) {
+		return treesSize(cols)
+	}
 	size := headerBytes + descBytes*len(cols)
 	for i := range cols {
 		c := &cols[i]
@@ -64,6 +67,9 @@ func EncodedSize(cols []Column) int {
 // Parts returns the payload of cols in pieces, to be written one after the other (writev). Large
 // pieces alias the columns: do not change them.
 func Parts(cols []Column) [][]byte {
+	if needsTrees(cols) {
+		return treeParts(cols)
+	}
 	rows := 0
 	if len(cols) > 0 {
 		rows = cols[0].N
@@ -72,17 +78,8 @@ func Parts(cols []Column) [][]byte {
 	head[0] = formatVersion
 	binary.LittleEndian.PutUint32(head[4:], uint32(len(cols)))
 	binary.LittleEndian.PutUint32(head[8:], uint32(rows))
-	parts := make([][]byte, 1, 1+4*len(cols))
+	parts := make(pieces, 1, 1+4*len(cols))
 	parts[0] = head
-	add := func(p []byte) {
-		if len(p) == 0 {
-			return
-		}
-		parts = append(parts, p)
-		if k := pad8(len(p)); k > 0 {
-			parts = append(parts, padding[:k])
-		}
-	}
 	for i := range cols {
 		c := &cols[i]
 		if c.N != rows || c.N > maxRows || !c.Type.wellFormed() {
@@ -92,19 +89,33 @@ func Parts(cols []Column) [][]byte {
 		d[0], d[1], d[2] = byte(c.Type.Kind), c.Type.Width, c.Type.Scale
 		if c.NullCount() > 0 {
 			d[3] = flagHasValid
-			add(cleanBitmap(c.Valid, c.N))
+			parts.add(cleanBitmap(c.Valid, c.N))
 		}
 		data := c.Data
 		if c.Type.Varlen() {
 			data = c.usedText()
-			add(c.rebasedOffsets())
+			parts.add(c.rebasedOffsets())
 		} else {
 			data = data[:c.N*c.Type.Size()]
 		}
 		binary.LittleEndian.PutUint64(d[8:], uint64(len(data)))
-		add(data)
+		parts.add(data)
 	}
 	return parts
+}
+
+// pieces are the parts of a payload.
+type pieces [][]byte
+
+// add appends a buffer and the zeros after it.
+func (p *pieces) add(b []byte) {
+	if len(b) == 0 {
+		return
+	}
+	*p = append(*p, b)
+	if k := pad8(len(b)); k > 0 {
+		*p = append(*p, padding[:k])
+	}
 }
 
 // usedText returns the bytes that the offsets of a text column span.
@@ -144,7 +155,7 @@ func (t Type) wellFormed() bool {
 	if t.Kind == Decimal {
 		return t.Width >= 1 && t.Width <= 38 && t.Scale <= t.Width
 	}
-	return t.Valid() && t.Width == 0 && t.Scale == 0
+	return t.Valid() && (t.Width == 0 || t.Kind == Enum) && t.Scale == 0
 }
 
 // DecodeColumns reads a payload and returns its columns and their number of rows. b must be exactly
@@ -156,14 +167,14 @@ func DecodeColumns(b []byte) ([]Column, int, error) {
 	if len(b) < headerBytes {
 		return nil, 0, fmt.Errorf("%w: %d bytes are less than a header", ErrMalformed, len(b))
 	}
-	if b[0] != formatVersion {
-		return nil, 0, fmt.Errorf("%w: format version %d, this build reads %d", ErrMalformed, b[0], formatVersion)
+	if b[0] != formatVersion && b[0] != treeVersion {
+		return nil, 0, fmt.Errorf("%w: format version %d, this build reads %d and %d", ErrMalformed, b[0], formatVersion, treeVersion)
 	}
 	count, rows := binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint32(b[8:])
 	if b[1]|b[2]|b[3] != 0 || binary.LittleEndian.Uint32(b[12:]) != 0 {
 		return nil, 0, fmt.Errorf("%w: reserved header bytes are not 0", ErrMalformed)
 	}
-	if uint64(count)*descBytes > uint64(len(b)-headerBytes) {
+	if uint64(count)*descBytes > uint64(len(b)-headerBytes) { // a tree takes at least as much
 		return nil, 0, fmt.Errorf("%w: %d columns in %d bytes", ErrMalformed, count, len(b))
 	}
 	if rows > maxRows || count == 0 && rows != 0 {
@@ -171,6 +182,9 @@ func DecodeColumns(b []byte) ([]Column, int, error) {
 	}
 	if uintptr(unsafe.Pointer(unsafe.SliceData(b)))&7 != 0 {
 		b = append(make([]byte, 0, len(b)), b...)
+	}
+	if b[0] == treeVersion {
+		return decodeTrees(b, int(count), int(rows))
 	}
 	descs := b[headerBytes : headerBytes+descBytes*int(count)]
 	r := reader{rest: b[headerBytes+len(descs):], rows: int(rows)}
@@ -219,8 +233,8 @@ func (r *reader) column(d []byte, c *Column) (err error) {
 		if c.Valid, err = r.take("validity", (r.rows+7)/8); err != nil {
 			return err
 		}
-		if k := r.rows & 7; k != 0 && c.Valid[len(c.Valid)-1]>>k != 0 {
-			return fmt.Errorf("validity bits past the last row are set")
+		if err = checkLastBits(c.Valid, r.rows); err != nil {
+			return err
 		}
 	}
 	size := binary.LittleEndian.Uint64(d[8:])
@@ -245,8 +259,50 @@ func (r *reader) column(d []byte, c *Column) (err error) {
 	if c.Data, err = r.take("data", int(size)); err != nil {
 		return err
 	}
-	if c.Type.Kind == Bool {
+	return c.checkValues()
+}
+
+// checkValues refuses bytes that are no values of the type where a reader would go wrong by them.
+func (c *Column) checkValues() error {
+	switch c.Type.Kind {
+	case Bool:
 		return checkBools(c.Data)
+	case BitString:
+		for i := range c.N {
+			if v := c.Bytes(i); !c.IsNull(i) && (len(v) < 2 || v[0] > 7) {
+				return fmt.Errorf("row %d: a BIT of %d bytes", i, len(v))
+			}
+		}
+	case Enum:
+		for i := range c.N {
+			if p := c.place(i); p >= uint32(len(c.Type.Labels())) {
+				return fmt.Errorf("row %d: place %d in an ENUM of %d labels", i, p, len(c.Type.Labels()))
+			}
+		}
+	case Union:
+		for i, tag := range c.Kids[0].Data {
+			if int(tag) >= len(c.Kids)-1 || c.Kids[0].IsNull(i) != c.IsNull(i) {
+				return fmt.Errorf("row %d: tag %d in a UNION of %d members", i, tag, len(c.Kids)-1)
+			}
+		}
+	}
+	return nil
+}
+
+// place returns row i of an ENUM.
+func (c *Column) place(i int) uint32 {
+	switch c.Type.Width {
+	case 1:
+		return uint32(c.Data[i])
+	case 2:
+		return uint32(value[uint16](c, i))
+	}
+	return value[uint32](c, i)
+}
+
+func checkLastBits(valid []byte, rows int) error {
+	if k := rows & 7; k != 0 && valid[len(valid)-1]>>k != 0 {
+		return fmt.Errorf("validity bits past the last row are set")
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"math"
+	"math/rand/v2"
 	"os"
 	"testing"
 	"unsafe"
@@ -171,6 +172,62 @@ func TestFixtureV1(t *testing.T) {
 	}
 }
 
+// trees is a column of each type that version 2 is for.
+func trees() []column.Column {
+	r := rand.New(rand.NewPCG(4, 2))
+	return columntest.Columns(r, columntest.Nested()[1:], 5)
+}
+
+// TestFixtureV2 is TestFixtureV1 for version 2.
+func TestFixtureV2(t *testing.T) {
+	const path = "testdata/columns_v2.bin"
+	want := trees()
+	if *rewrite {
+		if err := os.WriteFile(path, column.EncodeColumns(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := mustDecode(t, b, 5)
+	if !bytes.Equal(column.EncodeColumns(got), b) {
+		t.Error("version 2 is written differently now")
+	}
+	for i := range want {
+		if d := columntest.Diff(&want[i], &got[i]); d != "" {
+			t.Error(d)
+		}
+	}
+}
+
+// TestDecodeRefusesLyingTrees turns every bit of a payload with trees: what is still taken can be read
+// everywhere.
+func TestDecodeRefusesLyingTrees(t *testing.T) {
+	good := column.EncodeColumns(trees())
+	refused := 0
+	for at := 0; at < 8*len(good); at += 17 {
+		b := bytes.Clone(good)
+		b[at/8] ^= 1 << (at % 8)
+		cols, n, err := column.DecodeColumns(b)
+		if err != nil {
+			refused++
+			continue
+		}
+		for i := range cols {
+			for row := range n {
+				column.AppendJSON(nil, &cols[i], row)
+			}
+			cols[i].Canonical()
+		}
+		column.EncodeColumns(cols)
+	}
+	if refused < len(good)/17 {
+		t.Errorf("%d of %d changed payloads are refused", refused, 8*len(good))
+	}
+}
+
 func TestDecodeRefusesLies(t *testing.T) {
 	cols := []column.Column{column.OfStrings(column.T(column.Varchar), []string{"ab", "c"}), column.Of(column.T(column.Bool), []uint8{1, 0}, []byte{1})}
 	good := column.EncodeColumns(cols)
@@ -185,7 +242,8 @@ func TestDecodeRefusesLies(t *testing.T) {
 	}
 	body := 16 + 2*16 // offsets (12 and 4 of padding), text 8, validity 8, data 8
 	for name, change := range map[string]func([]byte) []byte{
-		"version":           put8(0, 2),
+		"version":           put8(0, 3),
+		"another version":   put8(0, 2),
 		"reserved":          put8(1, 1),
 		"columns":           put32(4, math.MaxUint32),
 		"a column more":     put32(4, 3),
@@ -194,7 +252,8 @@ func TestDecodeRefusesLies(t *testing.T) {
 		"rows":              put32(8, 3),
 		"rows huge":         put32(8, math.MaxUint32),
 		"rows large":        put32(8, math.MaxInt32-1),
-		"kind":              put8(16, 25),
+		"kind":              put8(16, 99),
+		"kind of a tree":    put8(16, byte(column.List)),
 		"kind 0":            put8(16, 0),
 		"width":             put8(17, 3),
 		"flags":             put8(19, 2),
@@ -226,6 +285,9 @@ func FuzzDecodeColumns(f *testing.F) {
 	f.Add(column.EncodeColumns(fixture()))
 	f.Add(column.EncodeColumns(fixture()[:3]))
 	f.Add(column.EncodeColumns(nil))
+	for _, c := range trees() {
+		f.Add(column.EncodeColumns([]column.Column{c}))
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		cols, n, err := column.DecodeColumns(b)
 		if err != nil {
@@ -237,6 +299,7 @@ func FuzzDecodeColumns(f *testing.F) {
 		for i := range cols {
 			for row := range n {
 				_ = cols[i].Raw(row)
+				column.AppendJSON(nil, &cols[i], row)
 				_ = cols[i].IsNull(row)
 			}
 		}

@@ -24,9 +24,14 @@ type Column struct {
 	// Data holds N values of Type.Size bytes, little endian, or the bytes of all texts. The bytes
 	// under a NULL are zero for fixed-width types and empty for text.
 	Data []byte
-	// Offsets has N+1 places in Data for VARCHAR and BLOB, and is nil otherwise. Offsets[0] need
-	// not be 0.
+	// Offsets has N+1 places in Data for texts (Type.Varlen), in the elements for LIST and MAP, and is nil
+	// otherwise. Offsets[0] need not be 0.
 	Offsets []int32
+	// Kids are what a nested type's values are made of, with the types of Type.Kids, in Arrow's layout. LIST
+	// and MAP: one column of the elements, those of row i from Offsets[i] to Offsets[i+1]; a NULL has none.
+	// ARRAY: one of N times the length. STRUCT and UNION: N rows each. Under a NULL the kids of an ARRAY,
+	// STRUCT or UNION are NULL, and so are the members of a UNION that its tag does not name.
+	Kids []Column
 }
 
 // Fixed is a Go type that a fixed-width column's buffer can be viewed as.
@@ -88,23 +93,30 @@ func OfStrings(t Type, vals []string) Column {
 func Absent(t Type, n int) Column { return Column{Type: t, N: n} }
 
 // IsAbsent reports whether the column has rows and no values.
-func (c *Column) IsAbsent() bool { return c.N > 0 && c.Data == nil && c.Offsets == nil }
+func (c *Column) IsAbsent() bool {
+	return c.N > 0 && c.Data == nil && c.Offsets == nil && c.Kids == nil
+}
 
 // IsNull reports whether row i is NULL.
 func (c *Column) IsNull(i int) bool { return c.Valid != nil && c.Valid[i>>3]>>(i&7)&1 == 0 }
 
-// Bytes returns the bytes of row i of a VARCHAR or BLOB column; they alias the column.
+// Bytes returns the bytes of row i of a column of texts; they alias the column.
 func (c *Column) Bytes(i int) []byte { return c.Data[c.Offsets[i]:c.Offsets[i+1]] }
 
-// Str returns row i of a VARCHAR or BLOB column; the string aliases the column.
+// Str returns row i of a column of texts; the string aliases the column.
 func (c *Column) Str(i int) string {
 	b := c.Bytes(i)
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }
 
-// Raw returns the bytes of the value at row i: the fixed-width value or the text. They alias the
-// column.
+// Raw returns the bytes of the value at row i: the fixed-width value or the text, which alias the
+// column, or for a nested type a new payload of EncodeColumns with this row alone. Values of a type are
+// the same bit for bit when these are.
 func (c *Column) Raw(i int) []byte {
+	if c.Type.Nested() {
+		one := c.Gather([]int32{int32(i)})
+		return EncodeColumns([]Column{one})
+	}
 	if c.Offsets != nil {
 		return c.Bytes(i)
 	}
@@ -124,4 +136,19 @@ func (c *Column) NullCount() int {
 }
 
 // Size returns the bytes that the column's buffers span.
-func (c *Column) Size() int { return len(c.Data) + len(c.Valid) + 4*len(c.Offsets) }
+func (c *Column) Size() int {
+	n := len(c.Data) + len(c.Valid) + 4*len(c.Offsets)
+	for i := range c.Kids {
+		n += c.Kids[i].Size()
+	}
+	return n
+}
+
+// Elements returns where the elements of row i of a LIST, MAP or ARRAY lie in Kids[0].
+func (c *Column) Elements(i int) (from, to int) {
+	if c.Offsets != nil {
+		return int(c.Offsets[i]), int(c.Offsets[i+1])
+	}
+	n := c.Type.Length()
+	return i * n, i*n + n
+}

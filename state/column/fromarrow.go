@@ -44,6 +44,13 @@ func fromArrow(d arrow.ArrayData, t Type) (Column, error) {
 	for ext, ok := dt.(arrow.ExtensionType); ok; ext, ok = dt.(arrow.ExtensionType) {
 		dt = ext.StorageType()
 	}
+	if _, null := dt.(*arrow.NullType); !null && t.Kind == Enum {
+		texts, err := fromArrow(d, T(Varchar))
+		if err != nil {
+			return Column{}, err
+		}
+		return texts.enumOf(t)
+	}
 	switch dt := dt.(type) {
 	case *arrow.NullType:
 		return Nulls(t, d.Len()), nil
@@ -56,6 +63,8 @@ func fromArrow(d arrow.ArrayData, t Type) (Column, error) {
 	}
 	a := arrowInput{ArrayData: d, dt: dt, valid: valid}
 	switch {
+	case t.Nested():
+		return a.nestedInput(t)
 	case t.Kind == Bool:
 		return a.bools(t)
 	case t.Integer() || t.Kind == Decimal:
@@ -67,6 +76,11 @@ func fromArrow(d arrow.ArrayData, t Type) (Column, error) {
 	case t.Kind == UUID:
 		if fsb, ok := dt.(*arrow.FixedSizeBinaryType); ok && fsb.ByteWidth == 16 {
 			return aliasValues[[16]byte](a, t)
+		}
+		return Column{}, errNoConversion
+	case t.Kind == TimeTZ:
+		if fsb, ok := dt.(*arrow.FixedSizeBinaryType); ok && fsb.ByteWidth == 8 {
+			return aliasValues[uint64](a, t)
 		}
 		return Column{}, errNoConversion
 	case t.Kind == Interval:

@@ -61,8 +61,15 @@ func (a arrowInput) decimals(id arrow.Type, t Type) (Column, error) {
 		return fromInt128(a, t, widen[int32])
 	case arrow.DECIMAL64:
 		return fromInt128(a, t, widen[int64])
+	case arrow.DECIMAL256:
+		if t.Kind == UHugeInt && a.scale() == 0 {
+			return mapValues(a, t, func(v [4]uint64) (Int128, bool) {
+				return Int128{Lo: v[0], Hi: int64(v[1])}, v[2]|v[3] == 0
+			})
+		}
+		return Column{}, errNoConversion
 	case arrow.DECIMAL128:
-		if t.Size() != 16 || int(t.Scale) != a.scale() {
+		if t.Kind == UHugeInt || t.Size() != 16 || int(t.Scale) != a.scale() {
 			return fromInt128(a, t, func(v Int128) Int128 { return v })
 		}
 		c, err := aliasValues[Int128](a, t)
@@ -102,6 +109,9 @@ func fromInt128[S any](a arrowInput, t Type, wide func(S) Int128) (Column, error
 	}
 	return mapValues(a, t, func(s S) (Int128, bool) {
 		v, ok := wide(s).rescale(up)
+		if t.Kind == UHugeInt {
+			return v, ok && v.Hi >= 0
+		}
 		return v, ok && (t.Kind == HugeInt || v.fitsDecimal(t.Width))
 	})
 }
@@ -146,6 +156,9 @@ func (a arrowInput) instants(t Type) (Column, error) {
 			return mapValues(a, t, func(v int32) (int64, bool) { return timeOfDay(int64(v), dt.Unit) })
 		}
 	case *arrow.Time64Type:
+		if t.Kind == TimeNS && dt.Unit == arrow.Nanosecond {
+			return aliasValues[int64](a, t)
+		}
 		if t.Kind == Time {
 			return mapValues(a, t, func(v int64) (int64, bool) { return timeOfDay(v, dt.Unit) })
 		}

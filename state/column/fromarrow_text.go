@@ -15,7 +15,7 @@ var errTooMuchText = errors.New("text of the column passes 2 GiB")
 func (a arrowInput) texts(t Type) (c Column, err error) {
 	id := a.dt.ID()
 	isText := id == arrow.STRING || id == arrow.LARGE_STRING || id == arrow.STRING_VIEW
-	if isText != (t.Kind == Varchar) {
+	if isText != (t.Kind == Varchar || t.Kind == JSON) {
 		return Column{}, errNoConversion
 	}
 	switch id {
@@ -33,7 +33,7 @@ func (a arrowInput) texts(t Type) (c Column, err error) {
 	if err != nil {
 		return Column{}, err
 	}
-	if t.Kind == Varchar {
+	if isText {
 		if i := invalidUTF8(&c); i >= 0 {
 			return Column{}, fmt.Errorf("row %d: text is not UTF-8", i)
 		}

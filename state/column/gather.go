@@ -18,6 +18,10 @@ func (c *Column) Gather(sel []int32) Column {
 		}
 		out.Valid = v
 	}
+	if c.Type.Nested() {
+		c.gatherKids(&out, sel)
+		return out
+	}
 	switch c.Type.Size() {
 	case 0:
 		out.Offsets = make([]int32, len(sel)+1)
@@ -71,7 +75,9 @@ func (c *Column) Slice(lo, hi int) Column {
 	if c.Valid != nil {
 		out.Valid = sliceBitmap(c.Valid, lo, hi-lo)
 	}
-	if c.Offsets != nil {
+	if c.Type.Nested() {
+		c.sliceKids(&out, lo, hi)
+	} else if c.Offsets != nil {
 		out.Offsets, out.Data = c.Offsets[lo:hi+1], c.Data
 	} else {
 		s := c.Type.Size()
@@ -90,7 +96,7 @@ func Concat(t Type, cols ...*Column) Column {
 	for _, c := range cols {
 		n += c.N
 		absent = absent || c.IsAbsent()
-		if c.Offsets != nil && c.N > 0 {
+		if t.Varlen() && c.N > 0 {
 			bytes += int(c.Offsets[c.N] - c.Offsets[0])
 		}
 	}
@@ -110,7 +116,9 @@ func Concat(t Type, cols ...*Column) Column {
 // Nulls returns a column of n NULLs.
 func Nulls(t Type, n int) Column {
 	c := Column{Type: t, N: n, Valid: NewBitmap(n, false)}
-	if t.Varlen() {
+	if t.Nested() {
+		c.nullKids()
+	} else if t.Varlen() {
 		c.Offsets = make([]int32, n+1)
 	} else {
 		c.Data = make([]byte, n*t.Size())

@@ -39,6 +39,12 @@ func (v Int128) Cmp(o Int128) int {
 // uint128 is a magnitude.
 type uint128 struct{ hi, lo uint64 }
 
+// unsigned returns v's bits as a UHUGEINT has them.
+func (v Int128) unsigned() uint128 { return uint128{uint64(v.Hi), v.Lo} }
+
+// AppendUnsigned appends the UHUGEINT with v's bits in decimal.
+func (v Int128) AppendUnsigned(dst []byte) []byte { return v.unsigned().appendTo(dst) }
+
 func (v Int128) magnitude() uint128 {
 	if v.Hi < 0 {
 		v = v.Neg()
@@ -103,23 +109,29 @@ func (v Int128) fitsDecimal(width uint8) bool { return v.magnitude().less(pow10[
 // rescale returns the unscaled v with the scale changed by up, which may be negative; ok is false if
 // digits other than 0 would be lost or 128 bits passed.
 func (v Int128) rescale(up int) (Int128, bool) {
-	m := v.magnitude()
+	m, ok := v.magnitude().rescale(up)
+	if !ok {
+		return v, false
+	}
+	return m.signed(v.Hi < 0)
+}
+
+func (m uint128) rescale(up int) (_ uint128, ok bool) {
 	if m == (uint128{}) {
-		return v, true // whatever the scale: the loops below end by overflow or a remainder
+		return m, true // whatever the scale: the loops below end by overflow or a remainder
 	}
 	for ; up > 0; up-- {
-		var ok bool
 		if m, ok = m.mulAdd(10, 0); !ok {
-			return v, false
+			return m, false
 		}
 	}
 	for ; up < 0; up++ {
 		var r uint64
 		if m, r = m.divMod(10); r != 0 {
-			return v, false
+			return m, false
 		}
 	}
-	return m.signed(v.Hi < 0)
+	return m, true
 }
 
 func (v Int128) appendTo(dst []byte) []byte {

@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// AppendJSON appends the value at row i as JSON. Integers (HUGEINT too), decimals and finite floats
+// AppendJSON appends the value at row i as JSON. Integers (HUGEINT and UHUGEINT too), decimals and finite floats
 // are numbers with all their digits; NaN and the infinities are the strings "NaN", "Infinity" and
-// "-Infinity"; BOOLEAN is true or false; NULL is null; all else is AppendText's text as a string.
+// "-Infinity"; BOOLEAN is true or false; NULL is null; nested types are arrays and objects; all else is AppendText's text as a string.
 func AppendJSON(dst []byte, c *Column, i int) []byte {
 	if c.IsNull(i) {
 		return append(dst, "null"...)
 	}
 	switch c.Type.Kind {
-	case Bool, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, HugeInt:
+	case Bool, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, HugeInt, UHugeInt:
 		return AppendText(dst, c, i)
 	case Decimal: // JSON insists on a digit before the point
 		return appendDecimal(dst, value[Int128](c, i), int(c.Type.Scale), true)
@@ -23,8 +23,12 @@ func AppendJSON(dst []byte, c *Column, i int) []byte {
 		return appendJSONFloat(dst, float64(value[float32](c, i)), 32)
 	case Double:
 		return appendJSONFloat(dst, value[float64](c, i), 64)
-	case Varchar:
+	case Varchar, JSON:
 		return AppendJSONString(dst, c.Bytes(i))
+	case Enum:
+		return AppendJSONString(dst, []byte(c.Type.Labels()[c.place(i)]))
+	case List, Array, Struct, Map, Union:
+		return appendNestedJSON(dst, c, i)
 	case Blob:
 		return append(appendBlob(append(dst, '"'), c.Bytes(i), `\\x`), '"')
 	}

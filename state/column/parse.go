@@ -2,6 +2,7 @@ package column
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -65,11 +66,22 @@ func AppendParsed(dst []byte, t Type, s string) ([]byte, error) {
 
 func appendParsed(dst []byte, t Type, s string) (out []byte, why string, ok bool) {
 	switch t.Kind {
-	case Varchar:
+	case Varchar, JSON:
 		if !utf8.ValidString(s) {
 			return dst, "it is not UTF-8", false
 		}
+		if t.Kind == JSON && !json.Valid([]byte(s)) {
+			return dst, "it is not JSON", false
+		}
 		return append(dst, s...), "", true
+	case BitString:
+		return parseBits(dst, s)
+	case Enum:
+		p, ok := t.Place(s)
+		if !ok {
+			return dst, "it is none of the labels", false
+		}
+		return append(dst, binary.LittleEndian.AppendUint32(nil, p)[:t.Size()]...), "", true
 	case Blob:
 		return parseBlob(dst, s)
 	case Bool:
@@ -77,7 +89,7 @@ func appendParsed(dst []byte, t Type, s string) (out []byte, why string, ok bool
 		return append(dst, v), "", ok
 	case Float, Double:
 		return parseFloat(dst, t, s)
-	case Decimal, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, HugeInt:
+	case Decimal, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, HugeInt, UHugeInt:
 		return parseExact(dst, t, s)
 	case Date:
 		day, why, ok := parseDate(s)
@@ -85,6 +97,12 @@ func appendParsed(dst []byte, t Type, s string) (out []byte, why string, ok bool
 	case Time:
 		us, why, ok := parseTime(s)
 		return binary.LittleEndian.AppendUint64(dst, uint64(us)), why, ok
+	case TimeNS:
+		ns, why, ok := parseTimeNS(s)
+		return binary.LittleEndian.AppendUint64(dst, uint64(ns)), why, ok
+	case TimeTZ:
+		v, why, ok := parseTimeTZ(s)
+		return binary.LittleEndian.AppendUint64(dst, uint64(v)), why, ok
 	case TimestampS, TimestampMS, Timestamp, TimestampNS, TimestampTZ:
 		v, why, ok := parseTimestamp(t.Kind, s)
 		return binary.LittleEndian.AppendUint64(dst, uint64(v)), why, ok
@@ -95,6 +113,8 @@ func appendParsed(dst []byte, t Type, s string) (out []byte, why string, ok bool
 		return binary.LittleEndian.AppendUint64(dst, uint64(v.Micros)), "", ok
 	case UUID:
 		return parseUUID(dst, s)
+	case List, Array, Struct, Map, Union:
+		return dst, "a value of a nested type is read from JSON", false
 	}
 	panic("column: no reader of text for " + t.String())
 }
@@ -147,15 +167,24 @@ func parseFloat(dst []byte, t Type, s string) ([]byte, string, bool) {
 
 // parseExact reads an integer or a DECIMAL.
 func parseExact(dst []byte, t Type, s string) ([]byte, string, bool) {
-	v, why, ok := parseUnscaled(s, int(t.Scale))
+	m, negative, why, ok := parseMagnitude(s, int(t.Scale))
 	if !ok {
 		return dst, why, false
+	}
+	v := Int128{Lo: m.lo, Hi: int64(m.hi)}
+	if t.Kind == UHugeInt {
+		ok = !negative || m == uint128{}
+	} else {
+		v, ok = m.signed(negative)
+	}
+	if !ok {
+		return dst, outOfRange, false
 	}
 	fits := true
 	switch t.Kind {
 	case Decimal:
 		fits = v.fitsDecimal(t.Width)
-	case HugeInt:
+	case HugeInt, UHugeInt:
 	default:
 		size := uint(t.Size() * 8)
 		if t.Kind >= UInt8 && t.Kind <= UInt64 {
@@ -173,14 +202,13 @@ func parseExact(dst []byte, t Type, s string) ([]byte, string, bool) {
 	return append(dst, raw[:t.Size()]...), "", true
 }
 
-// parseUnscaled reads [+-]digits[.digits][e[+-]digits] and returns it times 10^scale, exactly.
-func parseUnscaled(s string, scale int) (v Int128, why string, ok bool) {
-	i, negative := 0, false
+// parseMagnitude reads [+-]digits[.digits][e[+-]digits] and returns it times 10^scale, exactly.
+func parseMagnitude(s string, scale int) (m uint128, negative bool, why string, ok bool) {
+	i := 0
 	if i < len(s) && (s[i] == '-' || s[i] == '+') {
 		negative = s[i] == '-'
 		i++
 	}
-	var m uint128
 	digits, fits := 0, true
 	zeros := 0 // held back: trailing zeros may lie beyond the scale
 	decimals, point := 0, false
@@ -212,35 +240,32 @@ func parseUnscaled(s string, scale int) (v Int128, why string, ok bool) {
 		break
 	}
 	if digits == 0 {
-		return v, "", false
+		return m, negative, "", false
 	}
 	exponent := 0
 	if i < len(s) {
 		if s[i] != 'e' && s[i] != 'E' {
-			return v, "", false
+			return m, negative, "", false
 		}
 		var err error
 		if exponent, err = strconv.Atoi(s[i+1:]); err != nil || exponent > 1<<20 || exponent < -1<<20 {
-			return v, "", false
+			return m, negative, "", false
 		}
 	}
 	if m == (uint128{}) {
-		return v, "", true
+		return m, negative, "", true
 	}
 	if !fits {
-		return v, "it has too many digits", false
-	}
-	if v, ok = m.signed(negative); !ok {
-		return v, "it is out of range", false
+		return m, negative, "it has too many digits", false
 	}
 	up := scale + exponent + zeros - decimals
-	if v, ok = v.rescale(up); !ok {
+	if m, ok = m.rescale(up); !ok {
 		if up < 0 {
-			return v, "it has more decimals than the type keeps", false
+			return m, negative, "it has more decimals than the type keeps", false
 		}
-		return v, "it is out of range", false
+		return m, negative, outOfRange, false
 	}
-	return v, "", true
+	return m, negative, "", true
 }
 
 func unhex(x byte) (byte, bool) {

@@ -36,8 +36,16 @@ func AppendText(dst []byte, c *Column, i int) []byte {
 		return appendFloat(dst, value[float64](c, i), 64)
 	case Decimal:
 		return appendDecimal(dst, value[Int128](c, i), int(c.Type.Scale), c.Type.Width > c.Type.Scale)
-	case Varchar:
+	case UHugeInt:
+		return value[Int128](c, i).unsigned().appendTo(dst)
+	case Varchar, JSON:
 		return append(dst, c.Bytes(i)...)
+	case BitString:
+		return appendBits(dst, c.Bytes(i))
+	case Enum:
+		return append(dst, c.Type.Labels()[c.place(i)]...)
+	case List, Array, Struct, Map, Union:
+		return appendNestedText(dst, c, i)
 	case Blob:
 		return appendBlob(dst, c.Bytes(i), `\x`)
 	case Date:
@@ -52,6 +60,11 @@ func AppendText(dst []byte, c *Column, i int) []byte {
 	case Time:
 		us := uint64(value[int64](c, i))
 		return appendClock(dst, us/1e6, us%1e6, 6)
+	case TimeNS:
+		ns := uint64(value[int64](c, i))
+		return appendClock(dst, ns/1e9, ns%1e9, 9)
+	case TimeTZ:
+		return appendTimeTZ(dst, value[TimeTZValue](c, i))
 	case TimestampS, TimestampMS, Timestamp, TimestampNS, TimestampTZ:
 		return appendTimestamp(dst, value[int64](c, i), c.Type.Kind)
 	case Interval:

@@ -170,7 +170,7 @@ func TestTextRoundTrip(t *testing.T) {
 			if !json.Valid(js) {
 				t.Fatalf("%v: not JSON: %s", typ, js)
 			}
-			if c.IsNull(i) || strings.Contains(string(text), "nan") {
+			if c.IsNull(i) || typ.Nested() || strings.Contains(string(text), "nan") {
 				continue
 			}
 			raw, err := column.ParseText(typ, string(text))

@@ -1,10 +1,6 @@
 package column
 
-import (
-	"fmt"
-	"strconv"
-	"strings"
-)
+import "fmt"
 
 // Kind is the SQL type family of a column. The numbers are frozen: they stand in the commit log,
 // in chunk files and in the catalog.
@@ -36,18 +32,33 @@ const (
 	TimestampTZ  Kind = 22 // microseconds since 1970-01-01 UTC, int64
 	Interval     Kind = 23 // months int32, days int32, microseconds int64
 	UUID         Kind = 24 // 16 bytes, big-endian, as printed
-	kindSentinel Kind = 25
+	UHugeInt     Kind = 25 // UHUGEINT, 16 bytes
+	TimeTZ       Kind = 26 // TIME WITH TIME ZONE, a TimeTZValue
+	TimeNS       Kind = 27 // nanoseconds since midnight, int64
+	BitString    Kind = 28 // the number of padding bits (0 to 7), then the bits, padded in front with ones
+	JSON         Kind = 29 // a text that is JSON; its equality is the text's
+	Enum         Kind = 30 // the place of the label in the type, in 1, 2 or 4 bytes
+	List         Kind = 31
+	Array        Kind = 32 // a list of a fixed length
+	Struct       Kind = 33
+	Map          Kind = 34 // a list of the struct (key, value)
+	Union        Kind = 35 // the struct of a tag and all members, of which one may have a value
+	kindSentinel Kind = 36
 )
 
 // Type is a column's SQL type. It is comparable: two columns have the same type when their Types
-// are equal. Width and Scale are used by Decimal only and are 0 otherwise.
+// are equal. Width is a DECIMAL's, or the bytes of an ENUM's places; Scale is a DECIMAL's; both are 0
+// otherwise.
 type Type struct {
-	Kind  Kind  `json:"k"`
-	Width uint8 `json:"w,omitempty"`
-	Scale uint8 `json:"s,omitempty"`
+	Kind  Kind
+	Width uint8
+	Scale uint8
+	// more is what the types from Enum on have beside. There is one of each content in the process.
+	more *details
 }
 
-// T returns the type of a kind that has no parameters.
+// T returns the type of a kind that has no parameters: all but DECIMAL, ENUM and the
+// nested ones.
 func T(k Kind) Type { return Type{Kind: k} }
 
 // DecimalOf returns DECIMAL(width, scale).
@@ -66,19 +77,41 @@ var kindInfo = [kindSentinel]struct {
 	Time: {"TIME", 8}, TimestampS: {"TIMESTAMP_S", 8}, TimestampMS: {"TIMESTAMP_MS", 8},
 	Timestamp: {"TIMESTAMP", 8}, TimestampNS: {"TIMESTAMP_NS", 8},
 	TimestampTZ: {"TIMESTAMP WITH TIME ZONE", 8}, Interval: {"INTERVAL", 16}, UUID: {"UUID", 16},
+	UHugeInt: {"UHUGEINT", 16}, TimeTZ: {"TIME WITH TIME ZONE", 8}, TimeNS: {"TIME_NS", 8},
+	BitString: {"BIT", 0}, JSON: {"JSON", 0}, Enum: {"ENUM", -1},
+	List: {"LIST", 0}, Array: {"ARRAY", 0}, Struct: {"STRUCT", 0}, Map: {"MAP", 0}, Union: {"UNION", 0},
 }
 
 // Valid reports whether t is a type that this package knows.
-func (t Type) Valid() bool { return t.Kind > 0 && t.Kind < kindSentinel }
+func (t Type) Valid() bool {
+	return t.Kind > 0 && t.Kind < kindSentinel && (t.Kind >= Enum) == (t.more != nil)
+}
 
-// Size returns the bytes of one fixed-width value, or 0 for VARCHAR and BLOB.
-func (t Type) Size() int { return kindInfo[t.Kind].size }
+// Size returns the bytes of one fixed-width value, or 0 for those that have none: the types for which
+// Varlen or Nested hold.
+func (t Type) Size() int {
+	if s := kindInfo[t.Kind].size; s >= 0 {
+		return s
+	}
+	return int(t.Width)
+}
 
-// Varlen reports whether values have their own length: VARCHAR and BLOB.
-func (t Type) Varlen() bool { return t.Kind == Varchar || t.Kind == Blob }
+// Varlen reports whether values are texts of their own length: VARCHAR, BLOB, BIT and JSON.
+func (t Type) Varlen() bool {
+	return t.Kind == Varchar || t.Kind == Blob || t.Kind == BitString || t.Kind == JSON
+}
 
-// Integer reports whether t is one of the integer types, HUGEINT included.
-func (t Type) Integer() bool { return t.Kind >= Int8 && t.Kind <= HugeInt }
+// Nested reports whether values are made of others, in the column's Kids.
+func (t Type) Nested() bool { return t.Kind >= List }
+
+// Integer reports whether t is one of the integer types, HUGEINT and UHUGEINT included.
+func (t Type) Integer() bool { return t.Kind >= Int8 && t.Kind <= HugeInt || t.Kind == UHugeInt }
+
+// HidesBits reports whether values of t that SQL calls equal may differ in their bits: -0.0 and 0.0, or 30
+// days and a month.
+func (t Type) HidesBits() bool {
+	return t.Floating() || t.Kind == Interval || t.more != nil && t.more.hidesBits
+}
 
 // Floating reports whether t is FLOAT or DOUBLE.
 func (t Type) Floating() bool { return t.Kind == Float || t.Kind == Double }
@@ -91,42 +124,10 @@ func (t Type) String() string {
 	if t.Kind == Decimal {
 		return fmt.Sprintf("DECIMAL(%d,%d)", t.Width, t.Scale)
 	}
+	if t.more != nil {
+		return t.more.sql
+	}
 	return kindInfo[t.Kind].name
-}
-
-var kindAliases = map[string]Kind{
-	"TIMESTAMPTZ": TimestampTZ, "TIMESTAMP_US": Timestamp, "BOOL": Bool, "INT": Int32, "REAL": Float,
-	"TEXT": Varchar, "STRING": Varchar, "BYTEA": Blob,
-}
-
-// ParseType reads a type as DuckDB prints it. The error names the type.
-func ParseType(s string) (Type, error) {
-	u := strings.ToUpper(strings.TrimSpace(s))
-	if u == "DECIMAL" || u == "NUMERIC" {
-		return DecimalOf(18, 3), nil // DuckDB's default
-	}
-	if rest, ok := strings.CutPrefix(u, "DECIMAL("); ok {
-		inner, closed := strings.CutSuffix(rest, ")")
-		w, sc, scaled := strings.Cut(inner, ",")
-		if !scaled {
-			sc = "0"
-		}
-		width, err1 := strconv.Atoi(strings.TrimSpace(w))
-		scale, err2 := strconv.Atoi(strings.TrimSpace(sc))
-		if !closed || err1 != nil || err2 != nil || width < 1 || width > 38 || scale < 0 || scale > width {
-			return Type{}, fmt.Errorf("type %s: a DECIMAL has a width of 1 to 38 and a scale up to its width", s)
-		}
-		return DecimalOf(width, scale), nil
-	}
-	if k, ok := kindAliases[u]; ok {
-		return T(k), nil
-	}
-	for k := Bool; k < kindSentinel; k++ {
-		if kindInfo[k].name == u && k != Decimal {
-			return T(k), nil
-		}
-	}
-	return Type{}, fmt.Errorf("type %s is not supported", s)
 }
 
 // Field is a named, typed column of a relation or of an operator's output.

@@ -13,8 +13,11 @@ import (
 	"tidemill/state/column"
 )
 
-// Types returns every type, DECIMAL in three shapes.
-func Types() []column.Type {
+// Types returns every type without parts and Nested's.
+func Types() []column.Type { return append(Plain(), Nested()...) }
+
+// Plain returns every type without parts, DECIMAL in three shapes.
+func Plain() []column.Type {
 	var ts []column.Type
 	for k := column.Bool; column.T(k).Valid(); k++ {
 		if k == column.Decimal {
@@ -48,7 +51,7 @@ func Random(r *rand.Rand, t column.Type, n int) column.Column {
 		if nulls && r.IntN(5) == 0 {
 			b.AppendNull()
 		} else {
-			b.AppendRaw(Value(r, t))
+			appendValue(r, b)
 		}
 	}
 	return b.Finish()
@@ -68,6 +71,8 @@ var texts = []string{
 	"\"quoted\"\\", "line\nbreak\ttab", "exactly8", "nine char", "a longer text that passes sixteen bytes",
 }
 
+var jsons = []string{`{}`, `{"a": 1}`, `{"a":1}`, `[1, "x", null]`, `"text"`, `1.50`, `null`, `true`}
+
 var floats = []float64{
 	0, math.Copysign(0, -1), 1, -1, 0.1, 1.5, 1e16, 1e-7, math.MaxFloat64, math.SmallestNonzeroFloat64,
 	math.Inf(1), math.Inf(-1), math.NaN(), math.Float64frombits(0xfff8000000000001), 123456.789,
@@ -76,7 +81,35 @@ var floats = []float64{
 // Value returns the bytes of a random value of type t, valid for the type.
 func Value(r *rand.Rand, t column.Type) []byte {
 	one := column.NewBuilder(t, 1)
+	appendValue(r, one)
+	c := one.Finish()
+	return c.Raw(0)
+}
+
+func appendValue(r *rand.Rand, one *column.Builder) {
+	t := one.Type()
 	switch t.Kind {
+	case column.BitString:
+		bits := make([]byte, 1+r.IntN(20))
+		for i := range bits {
+			bits[i] = '0' + byte(r.IntN(2))
+		}
+		raw, err := column.ParseText(t, string(bits))
+		if err != nil {
+			panic(err)
+		}
+		one.AppendRaw(raw)
+	case column.JSON:
+		one.AppendString(jsons[r.IntN(len(jsons))])
+	case column.Enum:
+		p := r.IntN(len(t.Labels()))
+		one.AppendRaw([]byte{byte(p), byte(p >> 8), byte(p >> 16), 0}[:t.Size()])
+	case column.TimeTZ:
+		column.Append(one, column.TimeTZOf(r.Int64N(86400)*1e6, int64(r.IntN(9)-4)*1800))
+	case column.TimeNS:
+		column.Append(one, r.Int64N(86400e9))
+	case column.List, column.Map, column.Array, column.Struct, column.Union:
+		appendNested(r, one)
 	case column.Varchar:
 		one.AppendString(texts[r.IntN(len(texts))])
 	case column.Blob:
@@ -110,8 +143,6 @@ func Value(r *rand.Rand, t column.Type) []byte {
 	default:
 		one.AppendRaw(randomInt(r, t.Size()))
 	}
-	c := one.Finish()
-	return c.Raw(0)
 }
 
 func randomDecimal(r *rand.Rand, width int) column.Int128 {
