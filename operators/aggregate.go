@@ -188,16 +188,13 @@ func (a *Aggregate) newCells(live bool) (*aggCells, error) {
 		cells.aggs = append(cells.aggs, g)
 	}
 	for _, t := range a.types {
-		if hidesBits(t) {
+		if t.HidesBits() {
 			cells.identity = agg.NewIdentity(a.types, trace(len(a.c.Aggs), true))
 			break
 		}
 	}
 	return cells, err
 }
-
-// hidesBits reports whether equal values of the type may differ in their bits.
-func hidesBits(t column.Type) bool { return t.Floating() || t.Kind == column.Interval }
 
 // Fallible reports whether a row of the input or of the output can fail.
 func (a *Aggregate) Fallible() bool {

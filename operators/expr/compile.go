@@ -89,6 +89,9 @@ func (nd *node) key() string {
 	b := make([]byte, 0, 64)
 	b = append(b, e.Kind...)
 	b = append(b, 0, byte(e.Type.Kind), e.Type.Width, e.Type.Scale)
+	if e.Type.Kind >= column.Enum {
+		b = append(append(b, e.Type.String()...), 0)
+	}
 	b = append(b, e.Func...)
 	b = append(b, 0)
 	b = append(b, e.Text...)

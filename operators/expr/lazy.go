@@ -143,7 +143,7 @@ func runCase(f *frame, nd *node, fresh bool) (vec, *RowErrors, error) {
 // eagerCase reports whether it is cheaper to evaluate all of a CASE for all rows and to pick: when
 // nothing can fail or is DuckDB's work, and values are of fixed width.
 func eagerCase(nd *node) bool {
-	if nd.e.Kind != Case || nd.calls > 0 || nd.fallible || nd.typ.Varlen() || len(nd.args) > 7 {
+	if nd.e.Kind != Case || nd.calls > 0 || nd.fallible || nd.typ.Size() == 0 || len(nd.args) > 7 {
 		return false
 	}
 	for _, a := range nd.args {
@@ -156,7 +156,7 @@ func eagerCase(nd *node) bool {
 
 // fixedWidth reports whether nothing under nd computes a text.
 func (nd *node) fixedWidth() bool {
-	if nd.typ.Varlen() {
+	if nd.typ.Size() == 0 {
 		return len(nd.args) == 0
 	}
 	for _, a := range nd.args {

@@ -18,6 +18,9 @@ func writeConstant(b *strings.Builder, t column.Type, v *Value) {
 		return
 	}
 	switch {
+	case t.Kind >= column.UHugeInt:
+		c := one(t, v.Raw)
+		writeValue(b, &c, 0)
 	case t.Kind == column.Varchar && strings.IndexByte(string(v.Raw), 0) >= 0:
 		// The SQL text ends at a NUL byte, so it cannot stand inside a literal.
 		parts := strings.Split(string(v.Raw), "\x00")
@@ -30,6 +33,70 @@ func writeConstant(b *strings.Builder, t column.Type, v *Value) {
 		b.WriteString("(CAST('1970-01-01' AS DATE) + CAST('" + strconv.FormatInt(rawInt(v.Raw), 10) + "' AS INTEGER))")
 	default:
 		b.WriteString("CAST(" + quote(literal(t, v.Raw)) + " AS " + t.String() + ")")
+	}
+}
+
+// one returns a column of the one value with bytes raw.
+func one(t column.Type, raw []byte) column.Column {
+	b := column.NewBuilder(t, 1)
+	b.AppendRaw(raw)
+	return b.Finish()
+}
+
+// writeValue prints row i of c.
+func writeValue(b *strings.Builder, c *column.Column, i int) {
+	switch {
+	case c.IsNull(i):
+		b.WriteString("CAST(NULL AS " + c.Type.String() + ")")
+	case c.Type.Nested():
+		b.WriteString("CAST(")
+		writeParts(b, c, i)
+		b.WriteString(" AS " + c.Type.String() + ")")
+	case c.Type.Kind < column.UHugeInt:
+		writeConstant(b, c.Type, &Value{Raw: c.Raw(i)})
+	default:
+		b.WriteString("CAST(" + quote(string(column.AppendText(nil, c, i))) + " AS " + c.Type.String() + ")")
+	}
+}
+
+func writeParts(b *strings.Builder, c *column.Column, i int) {
+	list := func(k *column.Column, from, to int) {
+		b.WriteByte('[')
+		for e := from; e < to; e++ {
+			if e > from {
+				b.WriteString(", ")
+			}
+			writeValue(b, k, e)
+		}
+		b.WriteByte(']')
+	}
+	name := func(k int) string { return `"` + strings.ReplaceAll(c.Type.KidName(k), `"`, `""`) + `" := ` }
+	switch c.Type.Kind {
+	case column.List, column.Array:
+		from, to := c.Elements(i)
+		list(&c.Kids[0], from, to)
+	case column.Map:
+		from, to := c.Elements(i)
+		b.WriteString(`"map"(`)
+		list(&c.Kids[0].Kids[0], from, to)
+		b.WriteString(", ")
+		list(&c.Kids[0].Kids[1], from, to)
+		b.WriteByte(')')
+	case column.Union:
+		k := 1 + int(c.Kids[0].Data[i])
+		b.WriteString("union_value(" + name(k))
+		writeValue(b, &c.Kids[k], i)
+		b.WriteByte(')')
+	case column.Struct:
+		b.WriteString("struct_pack(")
+		for k := range c.Kids {
+			if k > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString(name(k))
+			writeValue(b, &c.Kids[k], i)
+		}
+		b.WriteByte(')')
 	}
 }
 

@@ -97,20 +97,30 @@ func ownRule(e *Expr) evalFunc {
 		return runIsNull
 	case IsNotNull:
 		return runIsNotNull
-	case Distinct:
-		return runDistinct
-	case NotDistinct:
-		return runNotDistinct
-	case In:
-		return runIn
-	case NotIn:
-		return runNotIn
+	case Distinct, NotDistinct, In, NotIn:
+		return ownComparison(e)
 	case Try:
 		return runTry
 	case Call:
 		return ownCall(e)
 	}
 	return nil
+}
+
+// ownComparison is ownRule for comparisons; types that have no comparer are DuckDB's.
+func ownComparison(e *Expr) evalFunc {
+	if comparerOf(e.Args[0].Type) == nil {
+		return nil
+	}
+	switch e.Kind {
+	case Distinct:
+		return runDistinct
+	case NotDistinct:
+		return runNotDistinct
+	case In:
+		return runIn
+	}
+	return runNotIn
 }
 
 // ownCall is ownRule for functions: those that pass over NULL arguments.
@@ -120,7 +130,7 @@ func ownCall(e *Expr) evalFunc {
 			return nil
 		}
 	}
-	if e.Type.Kind == column.Interval {
+	if e.Type.Kind == column.Interval || e.Func != "concat" && comparerOf(e.Type) == nil {
 		return nil // DuckDB's greatest and least do not compare intervals by their normal form
 	}
 	switch {

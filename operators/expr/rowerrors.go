@@ -97,6 +97,10 @@ func (v *vec) mask(errs *RowErrors, n int) {
 	if v.konst {
 		v.Column, v.konst, v.alias = repeat(&v.Column, n), false, false
 	}
+	if v.Type.Nested() {
+		v.Column, v.alias = nullAt(&v.Column, errs.Rows), false
+		return
+	}
 	if v.alias {
 		v.Data, v.alias = slices.Clone(v.Data), false
 	}
@@ -110,9 +114,24 @@ func (v *vec) mask(errs *RowErrors, n int) {
 	}
 }
 
+// nullAt returns a copy of a nested column with NULLs at rows, which ascend.
+func nullAt(c *column.Column, rows []int32) column.Column {
+	b := column.NewBuilder(c.Type, c.N)
+	from := 0
+	for _, row := range rows {
+		part := c.Slice(from, int(row))
+		b.AppendColumn(&part)
+		b.AppendNull()
+		from = int(row) + 1
+	}
+	part := c.Slice(from, c.N)
+	b.AppendColumn(&part)
+	return b.Finish()
+}
+
 // zeroNulls brings the bytes under NULLs to what package column promises; kernels leave them.
 func zeroNulls(c *column.Column) {
-	if c.Valid == nil || c.Offsets != nil {
+	if c.Valid == nil || c.Type.Nested() || c.Type.Varlen() {
 		return
 	}
 	switch c.Type.Size() {

@@ -109,7 +109,7 @@ func hashRows(b *Batch) []uint64 {
 			for row := range hashes {
 				v := uint64(nullHash)
 				if !c.IsNull(row) {
-					v = maphash.Bytes(textSeed, c.Bytes(row))
+					v = maphash.Bytes(textSeed, c.Raw(row))
 				}
 				hashes[row] = mix(hashes[row], v)
 			}

@@ -189,7 +189,7 @@ func TestTypes(t *testing.T) {
 		"struct(\"A b\" int, \"select\" text[ ])": column.StructOf(column.Member{Name: "A b", Type: column.T(column.Int32)},
 			column.Member{Name: "select", Type: column.ListOf(column.T(column.Varchar))}),
 		"STRUCT(INTEGER, timestamp with time zone)": column.StructOf(column.Member{Type: column.T(column.Int32)}, column.Member{Type: column.T(column.TimestampTZ)}),
-		"map(time with time zone, uhugeint[2][])":    column.MapOf(column.T(column.TimeTZ), column.ListOf(column.ArrayOf(column.T(column.UHugeInt), 2))),
+		"map(time with time zone, uhugeint[2][])":   column.MapOf(column.T(column.TimeTZ), column.ListOf(column.ArrayOf(column.T(column.UHugeInt), 2))),
 		"text": column.T(column.Varchar), "real": column.T(column.Float), "DECIMAL(5)": column.DecimalOf(5, 0), "decimal": column.DecimalOf(18, 3),
 	} {
 		if got, err := column.ParseType(text); err != nil || got != want {

@@ -77,7 +77,9 @@ func ArrayOf(elem Type, n int) Type {
 
 // StructOf returns the STRUCT of these fields, at least one. Fields without a name, as row(1, 2) makes them, are
 // a type that SQL cannot spell: Spellable tells.
-func StructOf(fields ...Member) Type { return Type{Kind: Struct, more: intern(Struct, members("STRUCT", fields))} }
+func StructOf(fields ...Member) Type {
+	return Type{Kind: Struct, more: intern(Struct, members("STRUCT", fields))}
+}
 
 // UnionOf returns the UNION of these members, 1 to 255.
 func UnionOf(fields ...Member) Type {

@@ -157,12 +157,27 @@ func (c *Chunk) memory() int64 {
 // dataSize returns the bytes of c's values. Slices of one batch share the text of all of it.
 func dataSize(c *column.Column) int {
 	switch {
-	case !c.Type.Varlen():
-		return len(c.Data)
 	case c.N == 0:
 		return 0
+	case c.Type.Nested():
+		return kidsSize(c)
+	case !c.Type.Varlen():
+		return len(c.Data)
 	}
 	return int(c.Offsets[c.N] - c.Offsets[0])
+}
+
+// kidsSize returns the bytes of a nested column's kids, theirs included.
+func kidsSize(c *column.Column) int {
+	n := 0
+	for i := range c.Kids {
+		k := c.Kids[i]
+		if c.Offsets != nil {
+			k = k.Slice(int(c.Offsets[0]), int(c.Offsets[c.N]))
+		}
+		n += dataSize(&k) + len(k.Valid) + 4*len(k.Offsets)
+	}
+	return n
 }
 
 // ScanChunk is a chunk in a snapshot: its rows, and which of them are there.

@@ -103,7 +103,7 @@ const maxTailBytes = 64 << 20
 func textSize(cols []column.Column) int {
 	n := 0
 	for i := range cols {
-		if cols[i].Type.Varlen() {
+		if cols[i].Type.Varlen() || cols[i].Type.Nested() {
 			n += dataSize(&cols[i])
 		}
 	}

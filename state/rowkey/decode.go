@@ -54,6 +54,9 @@ func decodeValue(b []byte, t column.Type, out *column.Builder, identity bool) ([
 	if t.Varlen() {
 		return decodeText(b, out)
 	}
+	if t.Nested() {
+		return decodeNested(b, t, out, identity)
+	}
 	size := t.Size()
 	if t.Kind == column.Interval {
 		size = intervalKeyBytes
@@ -72,6 +75,9 @@ func decodeValue(b []byte, t column.Type, out *column.Builder, identity bool) ([
 			Lo: binary.BigEndian.Uint64(v[8:]),
 		})
 		return rest, nil
+	case column.UHugeInt:
+		column.Append(out, column.Int128{Hi: int64(binary.BigEndian.Uint64(v)), Lo: binary.BigEndian.Uint64(v[8:])})
+		return rest, nil
 	case column.UUID:
 		out.AppendRaw(v)
 		return rest, nil
@@ -88,6 +94,8 @@ func decodeBits(v []byte, t column.Type, out *column.Builder, identity bool) err
 	switch {
 	case t.Kind == column.Bool && bits > 1:
 		return fmt.Errorf("BOOLEAN of %d", bits)
+	case t.Kind == column.Enum && bits >= uint64(len(t.Labels())):
+		return fmt.Errorf("place %d in an ENUM of %d labels", bits, len(t.Labels()))
 	case identity || !t.Floating():
 	case t.Kind == column.Float && canonical32(uint32(bits)) != uint32(bits), t.Kind == column.Double && canonical64(bits) != bits:
 		return fmt.Errorf("float %#x is not the one that keys hold", bits)

@@ -26,8 +26,19 @@
 //	FLOAT, DOUBLE                               order-preserving bits, big endian (see floatBits)
 //	UUID                                        its 16 bytes
 //	VARCHAR, BLOB                               the bytes with 00 as 00 FF, then 00 00
+//	UHUGEINT                                    16 bytes big endian
+//	TIME WITH TIME ZONE                         its column.TimeTZValue.Order, big endian
+//	ENUM                                        its place, big endian
+//	BIT, JSON                                   as VARCHAR
+//	LIST, MAP                                   each element as a column, then 00; NULL is an element like others
+//	ARRAY, STRUCT                               each part as a column
+//	UNION                                       the tag, then the member as a column
 //	INTERVAL                                    months (8), days (1), microseconds (8) after carrying;
 //	                                            identity: then months (4), days (4), microseconds (8) as they are
+//
+// The identity of a nested value whose key hides bits of it (column.Type.HidesBits) is its key, then the same with the
+// identities of all parts: else a part that differs in its bits alone would decide before a later one that
+// differs in SQL.
 //
 // The bytes are stored (indexes in keyspaces hold keys), so they are frozen.
 package rowkey

@@ -75,10 +75,15 @@ func appendValue(dst []byte, c *column.Column, row int, identity bool) []byte {
 	}
 	dst = append(dst, tagValue)
 	switch c.Type.Kind {
-	case column.Varchar, column.Blob:
+	case column.Varchar, column.Blob, column.BitString, column.JSON:
 		return appendText(dst, c.Bytes(row))
 	case column.HugeInt, column.Decimal:
 		return appendInt128(dst, column.Values[column.Int128](c)[row])
+	case column.UHugeInt:
+		v := column.Values[column.Int128](c)[row]
+		return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(dst, uint64(v.Hi)), v.Lo)
+	case column.List, column.Array, column.Struct, column.Map, column.Union:
+		return appendNested(dst, c, row, identity)
 	case column.UUID:
 		return append(dst, c.Raw(row)...)
 	case column.Interval:
@@ -175,7 +180,14 @@ func measure(c *column.Column, sizes []int32, identity bool) {
 		if identity {
 			size = 1 + intervalIdentityBytes
 		}
-	case column.Varchar, column.Blob:
+	case column.List, column.Array, column.Struct, column.Map, column.Union:
+		var buf []byte
+		for i := range sizes {
+			buf = appendValue(buf[:0], c, i, identity)
+			sizes[i] += int32(len(buf))
+		}
+		return
+	case column.Varchar, column.Blob, column.BitString, column.JSON:
 		if plain(c, len(sizes)) {
 			for i := range sizes {
 				if c.IsNull(i) {
@@ -233,7 +245,7 @@ func fillPlain(c *column.Column, arena []byte, pos []int32) {
 // fill writes c's rows at pos and moves pos on.
 func fill(c *column.Column, arena []byte, pos []int32, identity bool) {
 	size := c.Type.Size()
-	if size == 0 && plain(c, len(pos)) {
+	if c.Type.Varlen() && plain(c, len(pos)) {
 		fillPlain(c, arena, pos)
 		return
 	}

@@ -95,7 +95,13 @@ func orderedBits(c *column.Column, lo int, identity bool, out []uint64) {
 	if len(out) == 0 {
 		return
 	}
-	switch c.Type.Kind {
+	kind := c.Type.Kind
+	if kind == column.Enum {
+		kind = placeKind(c.Type)
+	}
+	switch kind {
+	case column.TimeTZ:
+		each(c, lo, out, column.TimeTZValue.Order)
 	case column.Bool, column.UInt8:
 		each(c, lo, out, func(v uint8) uint64 { return uint64(v) })
 	case column.UInt16:
@@ -130,9 +136,24 @@ func orderedBits(c *column.Column, lo int, identity bool, out []uint64) {
 	}
 }
 
+// placeKind returns the kind that the places of an ENUM are as wide as.
+func placeKind(t column.Type) column.Kind {
+	switch t.Width {
+	case 1:
+		return column.UInt8
+	case 2:
+		return column.UInt16
+	}
+	return column.UInt32
+}
+
 // unordered is the inverse of the identity form of orderedBits, as the value's own bits.
 func unordered(k column.Kind, v uint64) uint64 {
 	switch k {
+	case column.Enum:
+		return v
+	case column.TimeTZ:
+		return uint64(column.TimeTZOrdered(v))
 	case column.Bool, column.UInt8, column.UInt16, column.UInt32, column.UInt64:
 		return v
 	case column.Int8:

@@ -25,7 +25,32 @@ func compareSQL(c *column.Column, i, j int) int {
 		return -1
 	}
 	switch c.Type.Kind {
-	case column.Varchar, column.Blob, column.UUID:
+	case column.List, column.Map, column.Array:
+		a, aEnd := c.Elements(i)
+		b, bEnd := c.Elements(j)
+		for ; a < aEnd && b < bEnd; a, b = a+1, b+1 {
+			if d := compareSQL(&c.Kids[0], a, b); d != 0 {
+				return d
+			}
+		}
+		return cmp.Compare(aEnd-a, bEnd-b)
+	case column.Struct, column.Union: // of a UNION the tag, then members of which one can differ
+		for k := range c.Kids {
+			if d := compareSQL(&c.Kids[k], i, j); d != 0 {
+				return d
+			}
+		}
+		return 0
+	case column.Enum:
+		return cmp.Compare(place(c.Raw(i)), place(c.Raw(j)))
+	case column.UHugeInt:
+		v := column.Values[column.Int128](c)
+		return cmp.Or(cmp.Compare(uint64(v[i].Hi), uint64(v[j].Hi)), cmp.Compare(v[i].Lo, v[j].Lo))
+	case column.TimeTZ:
+		v := column.Values[column.TimeTZValue](c)
+		instant := func(v column.TimeTZValue) int64 { return v.Micros() - v.Offset()*1e6 }
+		return cmp.Or(cmp.Compare(instant(v[i]), instant(v[j])), cmp.Compare(v[j].Offset(), v[i].Offset()))
+	case column.Varchar, column.Blob, column.UUID, column.BitString, column.JSON:
 		return bytes.Compare(c.Raw(i), c.Raw(j))
 	case column.Bool, column.UInt8:
 		return compareAs[uint8](c, i, j)
@@ -56,6 +81,13 @@ func compareSQL(c *column.Column, i, j int) int {
 		return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]), cmp.Compare(a[2], b[2]))
 	}
 	return compareAs[int64](c, i, j)
+}
+
+func place(raw []byte) (p int) {
+	for k, b := range raw {
+		p |= int(b) << (8 * k)
+	}
+	return p
 }
 
 func compareAs[V interface {

@@ -13,8 +13,8 @@ import (
 	"tidemill/state/column"
 )
 
-// ResultField is a column of a result. Type is invalid when columns cannot hold it (a LIST, say);
-// such a result is read with NextArrow. SQLType is DuckDB's name of the type in any case.
+// ResultField is a column of a result. Type is invalid when columns cannot hold it (a BIGNUM, say). SQLType is
+// DuckDB's name of the type in any case.
 type ResultField struct {
 	Name    string
 	Type    column.Type

@@ -17,6 +17,12 @@ extern void duckdb_data_chunk_set_size(void *chunk, uint64_t size);
 extern void *duckdb_vector_get_data(void *vector);
 extern uint64_t *duckdb_vector_get_validity(void *vector);
 extern void duckdb_vector_ensure_validity_writable(void *vector);
+extern void *duckdb_list_vector_get_child(void *vector);
+extern uint64_t duckdb_list_vector_get_size(void *vector);
+extern int duckdb_list_vector_set_size(void *vector, uint64_t size);
+extern int duckdb_list_vector_reserve(void *vector, uint64_t capacity);
+extern void *duckdb_array_vector_get_child(void *vector);
+extern void *duckdb_struct_vector_get_child(void *vector, uint64_t index);
 
 // Rows of a DuckDB vector.
 #define VECTOR 2048
@@ -49,9 +55,25 @@ td_scan *td_scan_new(uint64_t ncols, uint64_t nchunks, uint64_t nmorsels, uint64
 	return s;
 }
 
+td_col *td_kids_new(td_col *parent, uint64_t n) {
+	parent->kids = calloc(n + 1, sizeof *parent->kids);
+	if (!parent->kids)
+		abort();
+	parent->nkids = (uint32_t)n;
+	return parent->kids;
+}
+
+static void kids_free(td_col *c) {
+	for (uint32_t i = 0; i < c->nkids; i++)
+		kids_free(&c->kids[i]);
+	free(c->kids);
+}
+
 static void scan_free(void *p) {
 	td_scan *s = p;
 	tidemillScanDone(s->handle);
+	for (uint64_t i = 0; i < s->nchunks * s->ncols; i++)
+		kids_free(&s->cols[i]);
 	free(s->kinds);
 	free(s->chunks);
 	free(s->cols);
@@ -181,10 +203,57 @@ static void put_uuid(td_int128 *dst, const td_int128 *src, const td_run *r) {
 	EACH(dst[k].hi = __builtin_bswap64(src[i].lo) ^ 1ULL << 63; dst[k].lo = __builtin_bswap64(src[i].hi))
 }
 
+static void put(const td_scan *s, uint64_t c, uint8_t kind, const td_col *col, void *vector, const td_run *r);
+
+// DuckDB's entry of a list: a place among the elements, and how many.
+typedef struct {
+	uint64_t from, n;
+} td_entry;
+
+// put_list appends the elements of the run's rows to the vector's, in one run where the rows are one.
+static void put_list(const td_scan *s, uint64_t c, const td_col *col, void *vector, const td_run *r) {
+	uint64_t base = duckdb_list_vector_get_size(vector), total = 0;
+	td_entry *e = duckdb_vector_get_data(vector);
+	EACH(e[k].from = base + total; e[k].n = (uint64_t)(col->offs[i + 1] - col->offs[i]); total += e[k].n)
+	if (!total)
+		return;
+	if (duckdb_list_vector_reserve(vector, base + total) || duckdb_list_vector_set_size(vector, base + total))
+		abort();
+	void *kid = duckdb_list_vector_get_child(vector);
+	const td_col *elems = col->kids;
+	if (!r->sel) {
+		td_run all = {(uint64_t)col->offs[r->from], total, base, 0};
+		put(s, c, elems->kind, elems, kid, &all);
+		return;
+	}
+	uint64_t out = base;
+	for (uint64_t j = 0; j < r->n; j++) {
+		uint64_t i = r->sel[j];
+		td_run one = {(uint64_t)col->offs[i], (uint64_t)(col->offs[i + 1] - col->offs[i]), out, 0};
+		if (one.n)
+			put(s, c, elems->kind, elems, kid, &one);
+		out += one.n;
+	}
+}
+
+static void put_array(const td_scan *s, uint64_t c, const td_col *col, void *vector, const td_run *r) {
+	void *kid = duckdb_array_vector_get_child(vector);
+	uint64_t n = col->length;
+	if (!r->sel) {
+		td_run all = {r->from * n, r->n * n, r->out * n, 0};
+		put(s, c, col->kids->kind, col->kids, kid, &all);
+		return;
+	}
+	for (uint64_t j = 0; j < r->n; j++) {
+		td_run one = {r->sel[j] * n, n, (r->out + j) * n, 0};
+		put(s, c, col->kids->kind, col->kids, kid, &one);
+	}
+}
+
 static void put(const td_scan *s, uint64_t c, uint8_t kind, const td_col *col, void *vector, const td_run *r) {
 	if (kind == TD_EMPTY)
 		return;
-	void *dst = duckdb_vector_get_data(vector);
+	void *dst = kind == TD_STRUCT || kind == TD_ARRAY ? 0 : duckdb_vector_get_data(vector);
 	const td_int128 *wide = (const td_int128 *)col->data;
 	switch (kind) {
 	case TD_ROWID: {
@@ -213,6 +282,12 @@ static void put(const td_scan *s, uint64_t c, uint8_t kind, const td_col *col, v
 		break;
 	}
 	case TD_UUID: put_uuid(dst, wide, r); break;
+	case TD_LIST: put_list(s, c, col, vector, r); break;
+	case TD_ARRAY: put_array(s, c, col, vector, r); break;
+	case TD_STRUCT:
+		for (uint32_t k = 0; k < col->nkids; k++)
+			put(s, c, col->kids[k].kind, &col->kids[k], duckdb_struct_vector_get_child(vector, k), r);
+		break;
 	default: put_fixed(dst, col->data, kind, r); break;
 	}
 	if (col->valid)

@@ -202,17 +202,32 @@ func newScan(b *binding, cols []int, chunks Chunks) *C.td_scan {
 			ids: (*C.uint64_t)(pinned(&keep.pin, c.RowIDs))}
 		for k, j := range cols {
 			if j < len(c.Cols) {
-				col := &c.Cols[j]
-				desc[i*len(cols)+k] = C.td_col{
-					valid: (*C.uint8_t)(pinned(&keep.pin, col.Valid)),
-					data:  (*C.uint8_t)(pinned(&keep.pin, col.Data)),
-					offs:  (*C.int32_t)(pinned(&keep.pin, col.Offsets)),
-				}
+				keep.describe(&desc[i*len(cols)+k], &c.Cols[j])
 			}
 		}
 	}
 	copy(unsafe.Slice(s.morsels, len(morsels)), morsels)
 	return s
+}
+
+// describe fills in a column, and its kids, for C.
+func (s *scanning) describe(d *C.td_col, c *column.Column) {
+	*d = C.td_col{
+		valid: (*C.uint8_t)(pinned(&s.pin, c.Valid)),
+		data:  (*C.uint8_t)(pinned(&s.pin, c.Data)),
+		offs:  (*C.int32_t)(pinned(&s.pin, c.Offsets)),
+		kind:  C.uint8_t(typeKind(c.Type)),
+	}
+	if !c.Type.Nested() {
+		return
+	}
+	if c.Type.Kind == column.Array {
+		d.length = C.uint32_t(c.Type.Length())
+	}
+	kids := unsafe.Slice(C.td_kids_new(d, C.uint64_t(len(c.Kids))), len(c.Kids))
+	for i := range kids {
+		s.describe(&kids[i], &c.Kids[i])
+	}
 }
 
 // pinned pins the array of s and returns its address; for memory outside Go's heap it only returns
@@ -254,8 +269,18 @@ func scanKind(b *binding, c int) uint8 {
 		}
 		return C.TD_EMPTY
 	}
-	t := b.fields[c].Type
+	return typeKind(b.fields[c].Type)
+}
+
+// typeKind tells how values of a type become DuckDB's.
+func typeKind(t column.Type) uint8 {
 	switch {
+	case t.Kind == column.List || t.Kind == column.Map:
+		return C.TD_LIST
+	case t.Kind == column.Array:
+		return C.TD_ARRAY
+	case t.Nested():
+		return C.TD_STRUCT
 	case t.Varlen():
 		return C.TD_TEXT
 	case t.Kind == column.UUID:
@@ -286,11 +311,44 @@ func checkChunks(name string, fields []column.Field, chunks Chunks) error {
 				return fmt.Errorf("relation %s: chunk %d has %d rows of %s in column %s, not %d of %s",
 					name, i, col.N, col.Type, fields[j].Name, c.N, fields[j].Type)
 			}
-			if col.Valid != nil && len(col.Valid) < (c.N+7)/8 || len(col.Data) < c.N*col.Type.Size() ||
-				col.Type.Varlen() && (len(col.Offsets) < c.N+1 || int(col.Offsets[c.N]) > len(col.Data)) {
+			if !whole(col) {
 				return fmt.Errorf("relation %s: chunk %d has short buffers in column %s", name, i, fields[j].Name)
 			}
 		}
 	}
 	return nil
+}
+
+// whole reports whether a column's buffers have all of its values.
+func whole(c *column.Column) bool {
+	if c.Valid != nil && len(c.Valid) < (c.N+7)/8 {
+		return false
+	}
+	list := c.Type.Kind == column.List || c.Type.Kind == column.Map
+	if (list || c.Type.Varlen()) && len(c.Offsets) < c.N+1 {
+		return false
+	}
+	if c.Type.Varlen() {
+		return int(c.Offsets[c.N]) <= len(c.Data)
+	}
+	if !c.Type.Nested() {
+		return len(c.Data) >= c.N*c.Type.Size()
+	}
+	if len(c.Kids) != len(c.Type.Kids()) {
+		return false
+	}
+	rows := c.N
+	switch {
+	case list:
+		rows = int(c.Offsets[c.N])
+	case c.Type.Kind == column.Array:
+		rows *= c.Type.Length()
+	}
+	for i := range c.Kids {
+		k := &c.Kids[i]
+		if k.Type != c.Type.Kids()[i] || k.N < rows || !whole(k) {
+			return false
+		}
+	}
+	return true
 }

@@ -17,13 +17,20 @@ enum {
 	TD_DEC8 = 23,
 	TD_UUID = 24,  // 16 bytes big-endian to a HUGEINT with its sign bit turned
 	TD_ROWID = 25, // the chunk's first rowid plus the place in it
+	TD_LIST = 26,  // offsets to entries, and the elements: LIST and MAP
+	TD_ARRAY = 27,
+	TD_STRUCT = 28, // UNION too, the tag first
 };
 
 // One column of one chunk. Pointers are into memory that the scan's owner keeps in place.
-typedef struct {
+typedef struct td_col {
 	const uint8_t *valid; // NULL when no value is NULL
 	const uint8_t *data;
-	const int32_t *offs; // of TD_TEXT
+	const int32_t *offs; // of TD_TEXT and TD_LIST
+	struct td_col *kids; // of a nested type, from calloc
+	uint32_t nkids;
+	uint32_t length; // of TD_ARRAY
+	uint8_t kind;    // of a kid; a column's stands in the scan
 } td_col;
 
 typedef struct {
@@ -52,6 +59,7 @@ typedef struct {
 } td_scan;
 
 td_scan *td_scan_new(uint64_t ncols, uint64_t nchunks, uint64_t nmorsels, uint64_t handle);
+td_col *td_kids_new(td_col *parent, uint64_t n);
 void *td_box(uint64_t handle);
 
 void *td_bind_fn(void);

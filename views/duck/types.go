@@ -10,7 +10,7 @@ import (
 	sqltoken "tidemill/views/plan/token"
 )
 
-// typeIDs pairs our kinds with DuckDB's type numbers. DECIMAL stands apart for its parameters.
+// typeIDs pairs our kinds with DuckDB's type numbers. DECIMAL, JSON, ENUM and the nested types stand apart.
 var typeIDs = map[column.Kind]m.Type{
 	column.Bool: m.TypeBoolean, column.Int8: m.TypeTinyInt, column.Int16: m.TypeSmallInt,
 	column.Int32: m.TypeInteger, column.Int64: m.TypeBigInt, column.UInt8: m.TypeUTinyInt,
@@ -20,6 +20,7 @@ var typeIDs = map[column.Kind]m.Type{
 	column.Time: m.TypeTime, column.TimestampS: m.TypeTimestampS, column.TimestampMS: m.TypeTimestampMS,
 	column.Timestamp: m.TypeTimestamp, column.TimestampNS: m.TypeTimestampNS,
 	column.TimestampTZ: m.TypeTimestampTZ, column.Interval: m.TypeInterval, column.UUID: m.TypeUUID,
+	column.UHugeInt: m.TypeUHugeInt, column.TimeTZ: m.TypeTimeTZ, column.TimeNS: m.TypeTimeNS, column.BitString: m.TypeBit,
 }
 
 var kindsByID = func() map[m.Type]column.Kind {
@@ -32,33 +33,120 @@ var kindsByID = func() map[m.Type]column.Kind {
 
 // logicalType makes DuckDB's type of t; the caller destroys it.
 func logicalType(t column.Type) m.LogicalType {
-	if t.Kind == column.Decimal {
+	switch t.Kind {
+	case column.Decimal:
 		return m.CreateDecimalType(t.Width, t.Scale)
+	case column.JSON:
+		lt := m.CreateLogicalType(m.TypeVarchar)
+		m.LogicalTypeSetAlias(lt, "JSON")
+		return lt
+	case column.Enum:
+		return m.CreateEnumType(t.Labels())
+	case column.List, column.Array, column.Struct, column.Map, column.Union:
+		return nestedType(t)
 	}
 	return m.CreateLogicalType(typeIDs[t.Kind])
 }
 
+func nestedType(t column.Type) m.LogicalType {
+	types := t.Kids()
+	switch t.Kind {
+	case column.Map:
+		types = types[0].Kids()
+	case column.Union:
+		types = types[1:]
+	}
+	kids := make([]m.LogicalType, len(types))
+	names := make([]string, len(types))
+	for i, k := range types {
+		kids[i] = logicalType(k)
+	}
+	defer func() {
+		for i := range kids {
+			m.DestroyLogicalType(&kids[i])
+		}
+	}()
+	switch t.Kind {
+	case column.List:
+		return m.CreateListType(kids[0])
+	case column.Array:
+		return m.CreateArrayType(kids[0], m.IdxT(t.Length()))
+	case column.Map:
+		return m.CreateMapType(kids[0], kids[1])
+	}
+	for i, mb := range t.Members() {
+		names[i] = mb.Name
+	}
+	if t.Kind == column.Union {
+		return m.CreateUnionType(kids, names)
+	}
+	return m.CreateStructType(kids, names)
+}
+
 // columnType reads one of DuckDB's types; ok is false for a type that columns cannot hold.
 func columnType(lt m.LogicalType) (t column.Type, ok bool) {
+	ok = true
+	child := func(c m.LogicalType) column.Type {
+		defer m.DestroyLogicalType(&c)
+		ct, held := columnType(c)
+		ok = ok && held
+		return ct
+	}
+	var members []column.Member
 	id := m.GetTypeId(lt)
-	if id == m.TypeDecimal {
+	// An alias is a type of its own to DuckDB's functions. Of those only JSON is known here.
+	if alias := m.LogicalTypeGetAlias(lt); alias != "" {
+		return column.T(column.JSON), alias == "JSON" && id == m.TypeVarchar
+	}
+	switch id {
+	case m.TypeDecimal:
 		return column.DecimalOf(int(m.DecimalWidth(lt)), int(m.DecimalScale(lt))), true
+	case m.TypeSQLNull: // of [] and the like
+		return column.T(column.Int32), true
+	case m.TypeEnum:
+		labels := make([]string, m.EnumDictionarySize(lt))
+		for i := range labels {
+			labels[i] = m.EnumDictionaryValue(lt, m.IdxT(i))
+		}
+		t, err := column.EnumOf(labels)
+		return t, err == nil
+	case m.TypeList:
+		if elem := child(m.ListTypeChildType(lt)); ok {
+			return column.ListOf(elem), true
+		}
+	case m.TypeArray:
+		if elem := child(m.ArrayTypeChildType(lt)); ok {
+			return column.ArrayOf(elem, int(m.ArrayTypeArraySize(lt))), true
+		}
+	case m.TypeMap:
+		key := child(m.MapTypeKeyType(lt))
+		if value := child(m.MapTypeValueType(lt)); ok {
+			return column.MapOf(key, value), true
+		}
+	case m.TypeStruct:
+		for i := range m.StructTypeChildCount(lt) {
+			members = append(members, column.Member{Name: m.StructTypeChildName(lt, i), Type: child(m.StructTypeChildType(lt, i))})
+		}
+		if ok && len(members) > 0 {
+			return column.StructOf(members...), true
+		}
+	case m.TypeUnion:
+		for i := range m.UnionTypeMemberCount(lt) {
+			members = append(members, column.Member{Name: m.UnionTypeMemberName(lt, i), Type: child(m.UnionTypeMemberType(lt, i))})
+		}
+		if ok && len(members) > 0 {
+			return column.UnionOf(members...), true
+		}
+	default:
+		k, known := kindsByID[id]
+		return column.T(k), known
 	}
-	// An alias is a type of its own to DuckDB's functions: JSON is a VARCHAR that prints and compares
-	// as one, all others are unknown to us.
-	if alias := m.LogicalTypeGetAlias(lt); alias != "" && alias != "JSON" {
-		return column.Type{}, false
-	}
-	k, ok := kindsByID[id]
-	return column.T(k), ok
+	return column.Type{}, false
 }
 
 // typeNames are the types that a result may have and a column may not.
 var typeNames = map[m.Type]string{
-	m.TypeUHugeInt: "UHUGEINT", m.TypeEnum: "ENUM", m.TypeUnion: "UNION", m.TypeBit: "BIT",
-	m.TypeTimeTZ: "TIME WITH TIME ZONE", m.TypeBigNum: "BIGNUM", m.TypeSQLNull: "NULL",
-	m.TypeTimeNS: "TIME_NS", m.TypeGeometry: "GEOMETRY", m.TypeVariant: "VARIANT", m.TypeMap: "MAP",
-	m.TypeInvalid: "UNKNOWN",
+	m.TypeBigNum: "BIGNUM", m.TypeGeometry: "GEOMETRY", m.TypeVariant: "VARIANT", m.TypeInvalid: "UNKNOWN",
 }
 
 // typeName prints any of DuckDB's types as SQL writes it.
@@ -83,6 +171,12 @@ func typeName(lt m.LogicalType) string {
 			parts = append(parts, QuoteIdent(m.StructTypeChildName(lt, i))+" "+child(m.StructTypeChildType(lt, i)))
 		}
 		return "STRUCT(" + strings.Join(parts, ", ") + ")"
+	case m.TypeUnion:
+		var parts []string
+		for i := range m.UnionTypeMemberCount(lt) {
+			parts = append(parts, QuoteIdent(m.UnionTypeMemberName(lt, i))+" "+child(m.UnionTypeMemberType(lt, i)))
+		}
+		return "UNION(" + strings.Join(parts, ", ") + ")"
 	default:
 		if alias := m.LogicalTypeGetAlias(lt); alias != "" {
 			return alias

@@ -3,6 +3,7 @@ package duck
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	m "github.com/duckdb/duckdb-go-bindings"
@@ -32,24 +33,34 @@ type collector struct {
 	nulls int
 	data  []byte
 	offs  []int32
+	kids  []*collector
 }
 
 func newCollector(t column.Type) *collector {
 	c := &collector{t: t}
-	if t.Varlen() {
+	if t.Varlen() || t.Kind == column.List || t.Kind == column.Map {
 		c.offs = []int32{0}
+	}
+	for _, k := range t.Kids() {
+		c.kids = append(c.kids, newCollector(k))
 	}
 	return c
 }
 
 // add appends the first n values of a flat vector.
 func (c *collector) add(v m.Vector, n int) error {
+	if n == 0 {
+		return nil
+	}
 	var mask []uint64
 	if p := m.VectorGetValidity(v); p != nil {
 		mask = unsafe.Slice((*uint64)(p), (n+63)/64)
 	}
 	c.addValid(mask, n)
 	isNull := func(i int) bool { return mask != nil && mask[i>>6]>>(i&63)&1 == 0 }
+	if c.kids != nil {
+		return c.addKids(v, n, isNull)
+	}
 	src := m.VectorGetData(v)
 	if c.offs != nil {
 		return c.addText(unsafe.Slice((*stringHeader)(src), n), isNull)
@@ -80,6 +91,72 @@ func (c *collector) add(v m.Vector, n int) error {
 		}
 	}
 	return nil
+}
+
+// entry is DuckDB's place of a list among the elements.
+type entry struct{ from, n uint64 }
+
+// addKids appends the parts of n values. Elements of lists may lie in any order in a vector, and twice.
+func (c *collector) addKids(v m.Vector, n int, isNull func(int) bool) error {
+	switch c.t.Kind {
+	case column.Array:
+		return c.kids[0].add(m.ArrayVectorGetChild(v), n*c.t.Length())
+	case column.Struct, column.Union:
+		for i, k := range c.kids {
+			if err := k.add(m.StructVectorGetChild(v, m.IdxT(i)), n); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	entries := unsafe.Slice((*entry)(m.VectorGetData(v)), n)
+	size := uint64(m.ListVectorGetSize(v))
+	kid, inOrder, next := c.kids[0], true, uint64(0)
+	for i, e := range entries {
+		if !isNull(i) && e.n > 0 {
+			if e.from > size || e.n > size-e.from {
+				return fmt.Errorf("a list of %d elements at %d of %d", e.n, e.from, size)
+			}
+			inOrder = inOrder && e.from == next
+			next += e.n
+		}
+		if uint64(c.offs[0])+uint64(kid.n)+next > 1<<31-2 {
+			return fmt.Errorf("a result column of more than 2^31 elements in one batch")
+		}
+		c.offs = append(c.offs, int32(uint64(kid.n)+next))
+	}
+	if inOrder {
+		return kid.add(m.ListVectorGetChild(v), int(next))
+	}
+	all := newCollector(kid.t)
+	if err := all.add(m.ListVectorGetChild(v), int(size)); err != nil {
+		return err
+	}
+	whole := all.finish()
+	sel := make([]int32, 0, next)
+	for i, e := range entries {
+		for k := e.from; !isNull(i) && k < e.from+e.n; k++ {
+			sel = append(sel, int32(k))
+		}
+	}
+	part := whole.Gather(sel)
+	kid.addColumn(&part)
+	return nil
+}
+
+// addColumn appends the values of a column.
+func (c *collector) addColumn(p *column.Column) {
+	so := c.finish()
+	joined := column.Concat(c.t, &so, p)
+	c.restart(&joined)
+}
+
+// restart makes c hold what p has.
+func (c *collector) restart(p *column.Column) {
+	*c = collector{t: p.Type, n: p.N, valid: slices.Clone(p.Valid), nulls: p.NullCount(), data: p.Data, offs: p.Offsets, kids: c.kids}
+	for i, k := range c.kids {
+		k.restart(&p.Kids[i])
+	}
 }
 
 func widen[V int16 | int32 | int64](dst []byte, src []V) {
@@ -133,6 +210,12 @@ func (c *collector) finish() column.Column {
 	out := column.Column{Type: c.t, N: c.n, Data: c.data, Offsets: c.offs}
 	if c.nulls > 0 {
 		out.Valid = c.valid
+	}
+	for _, k := range c.kids {
+		out.Kids = append(out.Kids, k.finish())
+	}
+	if c.kids != nil { // what DuckDB has under NULLs, and in the members that a UNION is not, is anything
+		return out.Canonical()
 	}
 	return out
 }

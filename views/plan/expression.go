@@ -46,6 +46,9 @@ func (d *decoder) expr(j *jexpr, in *flow) (*expr.Expr, error) {
 	case "BOUND_CONSTANT":
 		return constant(j.Value)
 	case "BOUND_FUNCTION":
+		if namesInType[j.Name] {
+			return d.opaque(j, in)
+		}
 		return d.call(j, in)
 	case "BOUND_CAST":
 		return d.cast(j, in)
@@ -109,15 +112,13 @@ func (j *jexpr) inputs() []*jexpr {
 // foreign is the error of a value whose type columns do not have.
 func (d *decoder) foreign(j *jexpr, t jtype) *Error {
 	hint := ""
-	switch {
-	case t.name() == "JSON":
-		hint = "cast it to VARCHAR"
-	case t.ID == "UHUGEINT" || t.ID == "BIGNUM":
+	switch t.ID {
+	case "BIGNUM":
 		hint = "cast it to HUGEINT"
-	case t.ID == "STRUCT" || t.ID == "LIST" || t.ID == "MAP" || t.ID == "ARRAY":
+	case "STRUCT":
+		hint = "name its fields: {'a': x}"
+	case "LIST", "MAP", "ARRAY", "UNION", "VARIANT":
 		hint = "take its elements, or cast it to VARCHAR"
-	case t.ID == "ENUM":
-		hint = "cast it to VARCHAR"
 	}
 	return unsupported("a value of type "+t.name(), hint).at(j.firstPos())
 }

@@ -8,11 +8,12 @@ import (
 	"tidemill/operators/expr"
 )
 
-// opaque makes an Opaque node of an expression over values whose types columns do not have: structs,
-// lists, JSON. Its text is only what is needed to get from the arguments, which are ordinary
-// expressions, over those values to an ordinary value again:
+// opaque makes an Opaque node of an expression over values whose types columns do not have (a STRUCT
+// without names, a BIGNUM) and of functions whose names of arguments are in their type. Its text is only
+// what is needed to get from the arguments, which are ordinary expressions, to an ordinary value again:
 //
-//	list_contains([1, a + 2], b)  ->  "list_contains(list_value({0}, {1}), {2})" of 1, a + 2, b
+//	row(1, a + 2) = row(b, c)  ->  "row({0}, {1}) = row({2}, {3})" of 1, a + 2, b, c
+//	{'x': a}                   ->  "struct_pack("x" := {0})" of a
 //
 // What cannot be written so that DuckDB binds the same again is refused by name.
 func (d *decoder) opaque(j *jexpr, in *flow) (*expr.Expr, error) {
@@ -100,9 +101,10 @@ func (w *opaqueWriter) text(j *jexpr) (string, error) {
 
 // namedArguments are functions whose arguments have names that are not in the plan where they could
 // be read.
-var namedArguments = map[string]bool{
-	"struct_insert": true, "struct_update": true, "union_value": true, "remap_struct": true,
-}
+var namedArguments = map[string]bool{"struct_update": true, "remap_struct": true}
+
+// namesInType are functions whose arguments have the names that are in the type of the value.
+var namesInType = map[string]bool{"struct_pack": true, "union_value": true, "struct_insert": true, "struct_update": true, "remap_struct": true}
 
 func (w *opaqueWriter) function(j *jexpr) (string, error) {
 	if err := w.d.refuseFunction(j); err != nil {
@@ -115,30 +117,53 @@ func (w *opaqueWriter) function(j *jexpr) (string, error) {
 		s, err := w.values(j.Children, " "+j.Name+" ")
 		return "(" + s + ")", err
 	}
-	if j.Name == "struct_pack" {
-		return w.structPack(j)
+	switch j.Name {
+	case "struct_pack":
+		return w.named(j, 0)
+	case "struct_insert":
+		return w.named(j, 1)
+	case "union_value":
+		return w.unionValue(j)
 	}
 	s, err := w.values(j.Children, ", ")
 	return quoteName(j.Name) + "(" + s + ")", err
 }
 
-func (w *opaqueWriter) structPack(j *jexpr) (string, error) {
-	if j.Return.Info == nil || len(j.Return.Info.Children) != len(j.Children) {
-		return "", malformed("struct_pack without its names")
+// named writes a function that makes a STRUCT. Its first args have no names; the others make the last fields.
+func (w *opaqueWriter) named(j *jexpr, first int) (string, error) {
+	if j.Return.Info == nil || len(j.Return.Info.Children) < len(j.Children)-first {
+		return "", malformed("%s without its names", j.Name)
 	}
+	names := j.Return.Info.Children[len(j.Return.Info.Children)-len(j.Children)+first:]
 	out := make([]string, len(j.Children))
 	for i, c := range j.Children {
 		s, err := w.value(c)
 		if err != nil {
 			return "", err
 		}
-		name := j.Return.Info.Children[i].Name
+		if out[i] = s; i < first {
+			continue
+		}
+		name := names[i-first].Name
 		if strings.ContainsAny(name, "{}") {
 			return "", unsupported("a struct with the field "+name, "").at(j.pos())
 		}
 		out[i] = quoteName(name) + " := " + s
 	}
-	return "struct_pack(" + strings.Join(out, ", ") + ")", nil
+	return j.Name + "(" + strings.Join(out, ", ") + ")", nil
+}
+
+// unionValue writes the one member that union_value makes a UNION of.
+func (w *opaqueWriter) unionValue(j *jexpr) (string, error) {
+	members, ok := j.Return.members()
+	if !ok || len(members) != 1 || len(j.Children) != 1 {
+		return "", malformed("union_value without its name")
+	}
+	if strings.ContainsAny(members[0].Name, "{}") {
+		return "", unsupported("a union with the member "+members[0].Name, "").at(j.pos())
+	}
+	s, err := w.value(j.Children[0])
+	return "union_value(" + quoteName(members[0].Name) + " := " + s + ")", err
 }
 
 func (w *opaqueWriter) cast(j *jexpr) (string, error) {

@@ -73,8 +73,7 @@ func splitStable(conds []*expr.Expr, schema []column.Field, keys int, f func(*ex
 		count(c, uses)
 		stable := true
 		for i, u := range uses {
-			k := schema[i].Type.Kind
-			if u > 0 && (i >= keys || k == column.Float || k == column.Double || k == column.Interval) {
+			if u > 0 && (i >= keys || schema[i].Type.HidesBits()) {
 				stable = false
 			}
 		}

@@ -30,20 +30,88 @@ type jtypeInfo struct {
 // column returns the type as columns have it. It is not ok for the types that relations cannot
 // have. A collation is dropped: DuckDB has made the comparisons that obey it explicit.
 func (t jtype) column() (column.Type, bool) {
-	if t.Info != nil && t.Info.Alias != "" {
-		return column.Type{}, false // JSON and other types of a name of their own
+	in := t.Info
+	if in != nil && in.Alias != "" {
+		return column.T(column.JSON), in.Alias == "JSON" && t.ID == "VARCHAR"
 	}
-	if t.ID == "DECIMAL" {
-		if t.Info == nil || t.Info.Width < 1 || t.Info.Width > 38 || t.Info.Scale < 0 || t.Info.Scale > t.Info.Width {
+	switch t.ID {
+	case "DECIMAL":
+		if in == nil || in.Width < 1 || in.Width > 38 || in.Scale < 0 || in.Scale > in.Width {
 			return column.Type{}, false
 		}
-		return column.DecimalOf(t.Info.Width, t.Info.Scale), true
+		return column.DecimalOf(in.Width, in.Scale), true
+	case "ENUM":
+		if in == nil {
+			return column.Type{}, false
+		}
+		ct, err := column.EnumOf(in.Values)
+		return ct, err == nil
+	case "LIST", "ARRAY", "MAP":
+		if in == nil || in.Child == nil {
+			return column.Type{}, false
+		}
+		return t.listColumn(in)
+	case "STRUCT", "UNION":
+		members, ok := t.members()
+		switch {
+		case !ok:
+			return column.Type{}, false
+		case t.ID == "UNION":
+			return column.UnionOf(members...), true
+		}
+		return column.StructOf(members...), true
 	}
-	if t.Info != nil && t.Info.Kind != "STRING_TYPE_INFO" && t.Info.Kind != "GENERIC_TYPE_INFO" {
+	if in != nil && in.Kind != "STRING_TYPE_INFO" && in.Kind != "GENERIC_TYPE_INFO" {
 		return column.Type{}, false
 	}
 	ct, err := column.ParseType(t.ID)
-	return ct, err == nil
+	return ct, err == nil && !ct.Nested()
+}
+
+// part returns the type of a part of a nested type; an untyped NULL, as in [], is an INTEGER.
+func (t jtype) part() (column.Type, bool) {
+	if t.ID == "NULL" {
+		return column.T(column.Int32), true
+	}
+	return t.column()
+}
+
+func (t jtype) listColumn(in *jtypeInfo) (column.Type, bool) {
+	elem, ok := in.Child.part()
+	switch {
+	case !ok:
+	case t.ID == "LIST":
+		return column.ListOf(elem), true
+	case t.ID == "ARRAY" && in.Size >= 1 && in.Size <= column.MaxArrayLength:
+		return column.ArrayOf(elem, in.Size), true
+	case t.ID == "MAP" && elem.Kind == column.Struct && len(elem.Kids()) == 2:
+		return column.MapOf(elem.Kids()[0], elem.Kids()[1]), true
+	}
+	return column.Type{}, false
+}
+
+// members returns the fields of a STRUCT or the members of a UNION, whose first child is the tag. A field
+// without a name, of row(1, 2), is in no type that columns have.
+func (t jtype) members() ([]column.Member, bool) {
+	if t.Info == nil {
+		return nil, false
+	}
+	kids := t.Info.Children
+	if t.ID == "UNION" {
+		if len(kids) == 0 || kids[0].Type.ID != "UTINYINT" {
+			return nil, false
+		}
+		kids = kids[1:]
+	}
+	var out []column.Member
+	for _, c := range kids {
+		ct, ok := c.Type.part()
+		if !ok || c.Name == "" {
+			return nil, false
+		}
+		out = append(out, column.Member{Name: c.Name, Type: ct})
+	}
+	return out, len(out) > 0 && len(out) <= 255
 }
 
 // sql returns the type as SQL writes it. It is not ok for types that have no name in SQL.
@@ -56,7 +124,7 @@ func (t jtype) sql() (string, bool) {
 		return in.Alias, in.Alias == "JSON"
 	}
 	switch t.ID {
-	case "UHUGEINT", "BIT", "TIME WITH TIME ZONE", "BIGNUM", "TIME_NS":
+	case "BIGNUM":
 		return t.ID, true
 	case "LIST", "ARRAY":
 		if in == nil || in.Child == nil {
