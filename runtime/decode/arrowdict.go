@@ -15,20 +15,22 @@ func (s *stream) readDictionary(header table, msg *message) error {
 	f := msg.f
 	id, delta := f.integer(header, 0, 8, 0), f.integer(header, 2, 1, 0) != 0
 	data, _ := f.sub(header, 1)
-	var b *bind
+	var of *arrowType
 	for i := range s.a.binds {
-		if x := &s.a.binds[i]; x.encoded && x.dict == id {
-			b = x
-		}
+		s.a.binds[i].t.dictionaries(func(t *arrowType) {
+			if t.enc.dict == id {
+				of = t
+			}
+		})
 	}
 	n, err := msg.open(data, 1)
 	if err != nil {
 		return err
 	}
-	if b == nil {
+	if of == nil {
 		return s.garbage("no column uses dictionary %d", id)
 	}
-	c, err := msg.array(&b.t, n)
+	c, err := msg.array(of, n)
 	if err == nil {
 		err = msg.close()
 	}
@@ -72,6 +74,10 @@ func (s *stream) addDictionary(id int64, delta bool, c column.Column) error {
 func (s *stream) budgetConcat(parts []*column.Column) error {
 	cost, text := int64(0), int64(0)
 	for _, c := range parts {
+		if c.Type.Nested() {
+			cost += int64(c.Size())
+			continue
+		}
 		cost += int64(c.N)*int64(max(c.Type.Size(), 4)) + int64(c.N)/8 + 1
 		if c.Offsets != nil {
 			text += int64(c.Offsets[c.N] - c.Offsets[0])
@@ -84,17 +90,17 @@ func (s *stream) budgetConcat(parts []*column.Column) error {
 }
 
 // readEncoded takes an array of places in a dictionary and returns the values there.
-func (s *stream) readEncoded(msg *message, b *bind, n int) (column.Column, error) {
-	index, err := msg.array(&b.index, n)
+func (s *stream) readEncoded(msg *message, t *arrowType, n int) (column.Column, error) {
+	index, err := msg.array(&t.enc.index, n)
 	if err != nil {
 		return index, err
 	}
-	d, ok := s.dicts[b.dict]
+	d, ok := s.dicts[t.enc.dict]
 	if !ok {
 		if index.NullCount() < n {
-			return index, s.garbage("dictionary %d has not been sent", b.dict)
+			return index, s.garbage("dictionary %d has not been sent", t.enc.dict)
 		}
-		d.values = column.Nulls(b.t.native, 1)
+		d.values = column.Nulls(t.native, 1)
 	}
 	if err := s.budget.take(4 * int64(n)); err != nil {
 		return index, err

@@ -33,12 +33,10 @@ type Arrow struct {
 
 // bind is a field of the stream and the column that it goes to.
 type bind struct {
-	name    string
-	t       arrowType // of the values, also when they come as a dictionary
-	col     int       // len(fields) for DeletedField
-	encoded bool      // the column holds places in a dictionary
-	dict    int64
-	index   arrowType
+	name   string
+	t      arrowType
+	col    int // len(fields) for DeletedField
+	arrays int // that t is made of in a batch
 }
 
 // NewArrow returns a decoder for a table's fields.
@@ -132,7 +130,7 @@ func (s *stream) next(body []byte, pos int) (int, bool, error) {
 	case size < 0 || size > int64(len(rest)-n):
 		return 0, false, s.garbage("the body is %d bytes long, and %d bytes are left", size, len(rest)-n)
 	}
-	msg := message{s: s, f: &meta, body: rest[n : n+int(size)], at: pos + 8 + n}
+	msg := message{s: s, f: &meta, version: version, body: rest[n : n+int(size)], at: pos + 8 + n}
 	return pos + 8 + n + int(size), false, s.take(kind, header, &msg)
 }
 
@@ -192,7 +190,11 @@ func (s *stream) take(kind int64, header table, msg *message) error {
 
 // readBatch reads a record batch.
 func (s *stream) readBatch(header table, msg *message) error {
-	n, err := msg.open(header, len(s.a.binds))
+	arrays := 0
+	for i := range s.a.binds {
+		arrays += s.a.binds[i].arrays
+	}
+	n, err := msg.open(header, arrays)
 	if err != nil {
 		return err
 	}
@@ -222,16 +224,7 @@ func (s *stream) readColumn(msg *message, b *bind, n int) (column.Column, error)
 	nodes, buffers, variadic, left := msg.nodes, msg.buffers, msg.variadic, s.budget.left
 	defer func() { s.mask = nil }()
 	for tries := 0; ; tries++ {
-		var c column.Column
-		var err error
-		if b.encoded {
-			c, err = s.readEncoded(msg, b, n)
-		} else {
-			c, err = msg.array(&b.t, n)
-		}
-		if err == nil {
-			c, err = s.fit(b, c)
-		}
+		c, err := msg.column(&b.t, s.a.columnType(b.col), n)
 		bad, ok := err.(*badValue)
 		if !ok || s.a.Reading.OnError != OnErrorRow {
 			return c, err
@@ -251,6 +244,22 @@ func (s *stream) readColumn(msg *message, b *bind, n int) (column.Column, error)
 // maxBadValues is how many values of an array may be bad when their rows are left out: for each the array is read
 // again, since the loops over values stop at the first that is bad.
 const maxBadValues = 1000
+
+// column takes the next array, of type t and n values, and returns it as a column of type to.
+func (m *message) column(t *arrowType, to column.Type, n int) (c column.Column, err error) {
+	switch {
+	case t.enc != nil:
+		c, err = m.s.readEncoded(m, t, n)
+	case t.kids != nil:
+		return m.nested(t, to, n)
+	default:
+		c, err = m.array(t, n)
+	}
+	if err != nil {
+		return c, err
+	}
+	return m.s.fit(t, to, c)
+}
 
 // badValue is the error of a value in an array; inColumn says in which row and column it is.
 type badValue struct {

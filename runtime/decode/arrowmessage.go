@@ -16,10 +16,11 @@ import (
 // message is a record batch or a dictionary being read: its nodes (one per array: length and NULLs)
 // and its buffers are taken in order, as the schema says.
 type message struct {
-	s    *stream
-	f    *flatbuf
-	body []byte
-	at   int // of body in the stream
+	s       *stream
+	f       *flatbuf
+	version int64
+	body    []byte
+	at      int // of body in the stream
 
 	nodes, buffers, variadic []byte // what is left of them
 	codec                    int64  // -1 for none

@@ -75,7 +75,7 @@ func (s *stream) absent(r *Rows, col int) error {
 		}
 	}
 	n := int64(r.N)
-	if err := s.budget.take(n*int64(max(f.Type.Size(), 4)) + n/4 + 16); err != nil {
+	if err := s.budget.take(n*(nullBytes(f.Type)+3) + n/4 + 16); err != nil {
 		return err
 	}
 	r.Cols[col] = column.Nulls(f.Type, r.N)

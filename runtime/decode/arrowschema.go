@@ -45,25 +45,16 @@ func (s *stream) readSchema(f *flatbuf, schema table) error {
 
 // readField reads a field and finds its column.
 func (s *stream) readField(f *flatbuf, t table) (bind, error) {
-	b := bind{name: f.str(t, 0), t: readType(f, t)}
-	dict, encoded := f.sub(t, 4)
-	if encoded {
-		b.encoded, b.dict = true, f.integer(dict, 0, 8, 0)
-		b.index = intType(32, true)
-		if index, ok := f.sub(dict, 1); ok {
-			b.index = intType(f.integer(index, 0, 4, 0), f.integer(index, 1, 1, 0) != 0)
-		}
-	}
+	fields := maxFields
+	b := bind{name: f.str(t, 0), t: readType(f, t, &fields, 0)}
+	b.arrays = b.t.arrays()
 	if f.bad {
 		return b, s.garbage("the schema is not a valid flatbuffer")
 	}
 	if !utf8.ValidString(b.name) {
 		return b, s.garbage("a field name is not valid UTF-8")
 	}
-	shown := b.t.name
-	if encoded {
-		shown = "dictionary of " + shown
-	}
+	shown := b.t.shown()
 	col, ok := s.a.byName[b.name]
 	if !ok {
 		reason := "the table has no such column"
@@ -76,20 +67,21 @@ func (s *stream) readField(f *flatbuf, t table) (bind, error) {
 	to := s.a.columnType(col)
 	reason := ""
 	switch {
-	case b.t.layout == layoutNone:
-		reason = "this Arrow type is not supported"
-	case encoded && (b.index.layout == layoutNone || b.t.layout == layoutNull):
-		reason = "this kind of dictionary is not supported"
-	case col == len(s.a.fields) && (b.t.layout != layoutBits || encoded):
+	case col == len(s.a.fields) && (b.t.layout != layoutBits || b.t.enc != nil):
 		reason = "it must be a bool"
 	default:
 		reason = widens(&b.t, to)
 	}
+	dicts := map[int64]string{}
 	for i := range s.a.binds {
-		if o := &s.a.binds[i]; encoded && o.encoded && o.dict == b.dict && o.t.name != b.t.name {
+		s.a.binds[i].t.dictionaries(func(t *arrowType) { dicts[t.enc.dict] = t.name })
+	}
+	b.t.dictionaries(func(t *arrowType) {
+		if other, ok := dicts[t.enc.dict]; ok && other != t.name {
 			reason = "another column uses the same dictionary for another type"
 		}
-	}
+		dicts[t.enc.dict] = t.name
+	})
 	if reason != "" {
 		return b, &SchemaError{Column: b.name, Arrow: shown, Table: to.String(), Reason: reason}
 	}

@@ -26,17 +26,23 @@ const (
 	arrowTime        = 9
 	arrowTimestamp   = 10
 	arrowInterval    = 11
+	arrowList        = 12
+	arrowStruct      = 13
+	arrowUnion       = 14
 	arrowFixedBinary = 15
+	arrowFixedList   = 16
+	arrowMap         = 17
 	arrowLargeBinary = 19
 	arrowLargeUtf8   = 20
+	arrowLargeList   = 21
 	arrowBinaryView  = 23
 	arrowUtf8View    = 24
 )
 
 var arrowNames = map[int64]string{
 	arrowNull: "null", arrowBinary: "binary", arrowUtf8: "utf8", arrowBool: "bool",
-	12: "list", 13: "struct", 14: "union", 16: "fixed_size_list", 17: "map", 18: "duration",
-	arrowLargeBinary: "large_binary", arrowLargeUtf8: "large_utf8", 21: "large_list", 22: "run_end_encoded",
+	arrowList: "list", arrowStruct: "struct", arrowUnion: "union", arrowFixedList: "fixed_size_list", arrowMap: "map", 18: "duration",
+	arrowLargeBinary: "large_binary", arrowLargeUtf8: "large_utf8", arrowLargeList: "large_list", 22: "run_end_encoded",
 	arrowBinaryView: "binary_view", arrowUtf8View: "utf8_view", 25: "list_view", 26: "large_list_view",
 }
 
@@ -44,13 +50,18 @@ var arrowNames = map[int64]string{
 type layout uint8
 
 const (
-	layoutNone  layout = iota // not supported
-	layoutNull                // no buffers
-	layoutBits                // validity, bits
-	layoutFixed               // validity, values of size bytes
-	layoutText                // validity, 32-bit offsets, bytes
-	layoutLarge               // validity, 64-bit offsets, bytes
-	layoutView                // validity, views, any number of bytes buffers
+	layoutNone      layout = iota // not supported
+	layoutNull                    // no buffers
+	layoutBits                    // validity, bits
+	layoutFixed                   // validity, values of size bytes
+	layoutText                    // validity, 32-bit offsets, bytes
+	layoutLarge                   // validity, 64-bit offsets, bytes
+	layoutView                    // validity, views, any number of bytes buffers
+	layoutList                    // validity, 32-bit offsets; kids: the elements, of a map a struct
+	layoutLargeList               // validity, 64-bit offsets; kids: the elements
+	layoutArray                   // validity; kids: the elements
+	layoutStruct                  // validity; kids
+	layoutUnion                   // types, for a dense one also offsets; kids
 )
 
 // arrowType is the type of an Arrow field.
@@ -64,13 +75,36 @@ type arrowType struct {
 	// lies in the buffer into it when the layouts differ.
 	native column.Type
 	raise  func(raw []byte, n int, out []byte) int
+
+	kids    []arrowKid     // of a nested type, else nil
+	length  int            // of layoutArray
+	codes   map[int8]int   // of layoutUnion: a type's place among the kids
+	dense   bool           // of layoutUnion
+	entries bool           // of layoutStruct: key and value of a map
+	enc     *arrowEncoding // how the values come as places in a dictionary, or nil
 }
 
 // readType reads the type of a field; layoutNone marks one that no table has.
-func readType(f *flatbuf, field table) arrowType {
+func readType(f *flatbuf, field table, fields *int, depth int) arrowType {
+	out := readLayout(f, field, fields, depth)
+	if dict, encoded := f.sub(field, 4); encoded {
+		out.enc = &arrowEncoding{dict: f.integer(dict, 0, 8, 0), index: intType(32, true)}
+		if index, ok := f.sub(dict, 1); ok {
+			out.enc.index = intType(f.integer(index, 0, 4, 0), f.integer(index, 1, 1, 0) != 0)
+		}
+		if out.kids != nil || out.layout == layoutNull || out.enc.index.layout == layoutNone {
+			out.layout, out.kids = layoutNone, nil
+		}
+	}
+	return out
+}
+
+func readLayout(f *flatbuf, field table, fields *int, depth int) arrowType {
 	id := f.integer(field, 2, 1, 0)
 	t, _ := f.sub(field, 3)
 	switch id {
+	case arrowList, arrowLargeList, arrowFixedList, arrowMap, arrowStruct, arrowUnion:
+		return nestedType(f, field, t, id, fields, depth)
 	case arrowInt:
 		return intType(f.integer(t, 0, 4, 0), f.integer(t, 1, 1, 0) != 0)
 	case arrowFloat:
@@ -148,6 +182,10 @@ func floatType(precision int64) arrowType {
 
 func decimalType(precision, scale, width int64) arrowType {
 	out := arrowType{name: fmt.Sprintf("decimal%d(%d,%d)", width, precision, scale)}
+	if width == 256 && precision <= 39 && precision > 0 && scale == 0 {
+		out.native, out.layout, out.size, out.raise = column.T(column.UHugeInt), layoutFixed, 32, raiseDecimal256
+		return out
+	}
 	if precision < 1 || precision > 38 || scale < 0 || scale > precision {
 		return out
 	}
@@ -170,7 +208,10 @@ func timeType(unit, width int64) arrowType {
 		return arrowType{name: "time of an unknown unit"}
 	}
 	out := arrowType{name: fmt.Sprintf("time%d[%s]", width, unitNames[unit]), layout: layoutFixed, size: int(width / 8), native: column.T(column.Time)}
-	out.raise = [4]func([]byte, int, []byte) int{raiseTime32s, raiseTime32ms, nil, raiseTime64ns}[unit]
+	if unit == 3 {
+		out.native = column.T(column.TimeNS)
+	}
+	out.raise = [4]func([]byte, int, []byte) int{raiseTime32s, raiseTime32ms, nil, nil}[unit]
 	return out
 }
 

@@ -28,6 +28,7 @@ type filler struct {
 	nullCol int  // a NOT NULL column that this row set to null, or -1
 	partial bool // some row left out some column
 	bad     []BadRow
+	inner   *NDJSON // reads the parts of nested values; made at the first
 
 	minRow   int     // bytes of the shortest row that gives every column
 	textRate []int64 // bytes of text a row in the last body, per column
@@ -61,13 +62,16 @@ func (d *filler) begin(b []byte, shared *budget) error {
 	for i := range d.cols {
 		f := d.fields[i]
 		d.cols[i] = target{field: f, col: i, size: f.Type.Size(), key: d.opt.isKey(i), hasDefault: d.opt.hasDefault(i)}
+		if f.Type.Nested() {
+			d.cols[i].nested = column.NewBuilder(f.Type, 0)
+		}
 	}
 	if err := d.makeRoom(rows); err != nil {
 		return err
 	}
 	left := int64(len(b)) // all texts together are no longer than the body
 	for i := range d.cols {
-		if c := &d.cols[i]; c.size == 0 {
+		if c := &d.cols[i]; c.size == 0 && c.nested == nil {
 			rate := d.textRate[i]
 			if rate == 0 {
 				rate = 8
@@ -111,6 +115,9 @@ func (d *filler) settle() (col int, reason string) {
 		case c.key || c.field.NotNull:
 			return i, "the field is missing, the column is NOT NULL and has no DEFAULT"
 		}
+		if err := d.budget.take(nullBytes(c.field.Type)); err != nil && c.nested != nil {
+			return i, err.Error()
+		}
 		c.setNull(d.n, d.room)
 		if c.present == nil {
 			c.present = ones(d.room)
@@ -129,7 +136,9 @@ func (d *filler) settle() (col int, reason string) {
 func (d *filler) rewind() {
 	for i := range d.cols {
 		c := &d.cols[i]
-		if c.size == 0 {
+		if c.nested != nil {
+			c.nested.Truncate(d.n)
+		} else if c.size == 0 {
 			c.data = c.data[:c.offs[d.n]]
 		} else {
 			clear(c.data[d.n*c.size : (d.n+1)*c.size])

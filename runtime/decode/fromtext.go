@@ -17,6 +17,13 @@ func isTimestamp(k column.Kind) bool { return k >= column.TimestampS && k <= col
 // becomes a value; what has no quick way here is column.AppendParsed's. It returns what is wrong with the
 // text, or nothing. s is not kept.
 func (d *filler) fromText(c *target, s []byte) string {
+	if c.nested != nil {
+		end, reason := d.nested(c, s, 0)
+		if reason == "" && skipSpace(s, end) != len(s) {
+			reason = "text follows the value"
+		}
+		return reason
+	}
 	if len(s) == 0 {
 		return c.parse(d.n, s)
 	}

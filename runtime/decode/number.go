@@ -176,6 +176,23 @@ func (d *NDJSON) integer(c *target, b []byte, i int) (int, string) {
 	return end, storeInteger(c, d.n, wide)
 }
 
+// unsigned reads a UHUGEINT into row d.n of c.
+func (d *NDJSON) unsigned(c *target, b []byte, i int) (int, string) {
+	n, reason := numberAt(b, i)
+	switch {
+	case reason == wantNumber:
+		return 0, wantInteger
+	case reason != "":
+		return 0, reason
+	case n.frac != nil || n.end != i+len(n.whole)+btoi(n.neg):
+		return 0, wantInteger
+	}
+	if reason = c.parse(d.n, n.text); reason != "" {
+		reason = outOfRange
+	}
+	return n.end, reason
+}
+
 func btoi(b bool) int {
 	if b {
 		return 1

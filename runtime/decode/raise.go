@@ -34,9 +34,6 @@ func raiseTime32(raw []byte, n int, out []byte, factor int64) int {
 func raiseSeconds(raw []byte, n int, out []byte) int { return multiply(raw, n, out, 1_000_000) }
 func raiseMillis(raw []byte, n int, out []byte) int  { return multiply(raw, n, out, 1_000) }
 func raiseNanos(raw []byte, n int, out []byte) int   { return divide(raw, n, out, 1_000) }
-func raiseTime64ns(raw []byte, n int, out []byte) int {
-	return divide(raw, n, out, 1_000)
-}
 
 // multiply multiplies int64 values, up to the first that overflows.
 func multiply(raw []byte, n int, out []byte, factor int64) int {
@@ -67,6 +64,18 @@ func divide(raw []byte, n int, out []byte, by int64) int {
 func raiseDecimal32(raw []byte, n int, out []byte) int {
 	for i := range n {
 		put128(out[16*i:], column.Int128Of(int64(int32(le.Uint32(raw[4*i:])))))
+	}
+	return -1
+}
+
+// raiseDecimal256 takes what a UHUGEINT holds.
+func raiseDecimal256(raw []byte, n int, out []byte) int {
+	for i := range n {
+		v := raw[32*i : 32*i+32]
+		if le.Uint64(v[16:])|le.Uint64(v[24:]) != 0 {
+			return i
+		}
+		copy(out[16*i:16*i+16], v)
 	}
 	return -1
 }

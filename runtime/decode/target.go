@@ -13,6 +13,7 @@ type target struct {
 	key, hasDefault bool
 	data            []byte
 	offs            []int32
+	nested          *column.Builder // of a nested type, in place of data, offs and valid
 	// valid and present have room for all rows and are all ones; they are made when the first bit
 	// must be cleared.
 	valid, present []byte
@@ -29,6 +30,10 @@ func ones(n int) []byte {
 
 // setNull makes row n NULL.
 func (c *target) setNull(n, room int) {
+	if c.nested != nil {
+		c.nested.AppendNull()
+		return
+	}
 	if c.valid == nil {
 		c.valid = ones(room)
 	}
@@ -51,6 +56,10 @@ func (d *filler) makeRoom(rows int) error {
 	}
 	for i := range d.cols {
 		c := &d.cols[i]
+		if c.nested != nil {
+			c.present = moreOnes(c.present, rows)
+			continue
+		}
 		if c.size == 0 {
 			offs := make([]int32, rows+1)
 			copy(offs, c.offs)
@@ -87,7 +96,9 @@ func (d *filler) finish() *Rows {
 	for i := range d.cols {
 		c := &d.cols[i]
 		out := column.Column{Type: c.field.Type, N: d.n, Valid: trimBits(c.valid, d.n)}
-		if c.size == 0 {
+		if c.nested != nil {
+			out = c.nested.Finish()
+		} else if c.size == 0 {
 			out.Data, out.Offsets = c.data, c.offs[:d.n+1]
 			if d.n > 0 {
 				d.textRate[i] = int64(len(c.data))/int64(d.n) + 1

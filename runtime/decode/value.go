@@ -16,7 +16,7 @@ const (
 	badNumber    = "that is not a JSON number"
 	outOfRange   = "the value is out of the type's range"
 	notNull      = "the column is NOT NULL"
-	nestedValues = "objects and arrays are not taken as values"
+	nestedValues = "objects and arrays are only taken for nested types and JSON"
 )
 
 // value reads the value at b[i:] into row d.n of c and returns the place after it, or what is wrong
@@ -46,6 +46,12 @@ func (d *NDJSON) value(c *target, b []byte, i int) (int, string) {
 
 // rareValue reads what value does not: null, and every type and form that is less common.
 func (d *NDJSON) rareValue(c *target, b []byte, i int) (int, string) {
+	if c.nested != nil {
+		if b[i] == 'n' && c.field.NotNull { // a row that turns out to be deleted may do this
+			d.nullCol, d.nullAt = c.col, i
+		}
+		return d.nested(c, b, i)
+	}
 	switch b[i] {
 	case ' ', '\t', '\r', '\n': // more blanks than the row before had here
 		return d.value(c, b, skipSpace(b, i))
@@ -61,6 +67,11 @@ func (d *NDJSON) rareValue(c *target, b []byte, i int) (int, string) {
 		}
 		c.setNull(d.n, d.room)
 		return i + 4, ""
+	}
+	if c.field.Type.Kind == column.JSON {
+		return d.json(c, b, i)
+	}
+	switch b[i] {
 	case '{', '[':
 		return 0, nestedValues
 	}
@@ -76,6 +87,8 @@ func (d *NDJSON) rareValue(c *target, b []byte, i int) (int, string) {
 		return 0, wantBool
 	case b[i] == '"' && (c.field.Type.Integer() || k == column.Decimal):
 		return d.parsed(c, b, i)
+	case k == column.UHugeInt:
+		return d.unsigned(c, b, i)
 	case c.field.Type.Integer():
 		return d.integer(c, b, i)
 	case k == column.Double, k == column.Float:

@@ -15,14 +15,26 @@ import (
 func widens(t *arrowType, to column.Type) string {
 	from := t.native
 	switch {
-	case t.layout == layoutNull || from == to:
+	case t.layout == layoutNone && t.enc != nil:
+		return "this kind of dictionary is not supported"
+	case t.layout == layoutNone:
+		return "this Arrow type is not supported"
+	case t.layout == layoutNull:
 		return ""
-	case from.Integer() && to.Integer():
+	case t.kids != nil:
+		return widensNested(t, to)
+	case to.Nested():
+		return "the types do not match"
+	case from == to, fromRaw(t, to):
+		return ""
+	case to.Kind == column.UHugeInt && (from.Kind == column.UInt8 || from.Kind == column.UInt16 || from.Kind == column.UInt32 || from.Kind == column.UInt64):
+		return ""
+	case from.Integer() && to.Integer() && from.Kind != column.UHugeInt && to.Kind != column.UHugeInt:
 		if to.Kind == column.HugeInt || integerFits(from.Kind, to.Kind) {
 			return ""
 		}
 		return "the table's type does not hold all of its values"
-	case from.Integer() && to.Floating():
+	case from.Integer() && to.Floating() && from.Kind != column.UHugeInt:
 		mantissa := 24
 		if to.Kind == column.Double {
 			mantissa = 53
@@ -31,7 +43,7 @@ func widens(t *arrowType, to column.Type) string {
 			return ""
 		}
 		return "the table's type does not hold all of its values exactly"
-	case from.Integer() && to.Kind == column.Decimal,
+	case from.Integer() && from.Kind != column.UHugeInt && to.Kind == column.Decimal,
 		from.Kind == column.Float && to.Kind == column.Double,
 		from.Kind == column.Decimal && from.Scale == 0 && to.Kind == column.HugeInt,
 		from.Kind == column.Varchar && to.Kind == column.Blob,
@@ -51,6 +63,23 @@ func widens(t *arrowType, to column.Type) string {
 	return "the types do not match"
 }
 
+// fromRaw reports whether values of t are those of to by their bytes or texts, each of which fit checks.
+func fromRaw(t *arrowType, to column.Type) bool {
+	switch to.Kind {
+	case column.JSON, column.Enum:
+		return t.native.Kind == column.Varchar
+	case column.BitString:
+		return t.native.Kind == column.Blob
+	case column.TimeTZ:
+		return t.fixed && t.size == 8
+	case column.Time:
+		return t.native.Kind == column.TimeNS
+	case column.TimeNS:
+		return t.native.Kind == column.Time
+	}
+	return false
+}
+
 func isPlainTimestamp(k column.Kind) bool { return k >= column.TimestampS && k <= column.TimestampNS }
 
 func integerFits(from, to column.Kind) bool {
@@ -63,10 +92,9 @@ func integerFits(from, to column.Kind) bool {
 }
 
 // fit turns a column as it came into one of its column's type.
-func (s *stream) fit(b *bind, c column.Column) (column.Column, error) {
-	to := s.a.columnType(b.col)
+func (s *stream) fit(t *arrowType, to column.Type, c column.Column) (column.Column, error) {
 	if c.Type.Kind == 0 { // an array of type null
-		if err := s.budget.take(int64(c.N)*int64(max(to.Size(), 4)) + int64(c.N)/8 + 8); err != nil {
+		if err := s.budget.take(int64(c.N)*(nullBytes(to)+3) + int64(c.N)/8 + 8); err != nil {
 			return c, err
 		}
 		return column.Nulls(to, c.N), nil
@@ -80,6 +108,8 @@ func (s *stream) fit(b *bind, c column.Column) (column.Column, error) {
 	switch {
 	case from == to:
 		return c, nil
+	case fromRaw(t, to):
+		return s.fitRaw(to, c)
 	case from.Kind == column.Varchar: // to BLOB
 		c.Type = to
 		return c, nil
@@ -98,7 +128,7 @@ func (s *stream) fit(b *bind, c column.Column) (column.Column, error) {
 	}
 	out := column.Column{Type: to, N: c.N, Valid: c.Valid, Data: data}
 	if bad := convert(&c, &out); bad >= 0 {
-		return c, &badValue{row: bad, value: rawValue(c.Data, from.Size(), bad), reason: fmt.Sprintf("the value of type %s has no exact %s", b.t.name, to)}
+		return c, &badValue{row: bad, value: rawValue(c.Data, from.Size(), bad), reason: fmt.Sprintf("the value of type %s has no exact %s", t.name, to)}
 	}
 	return out, nil
 }
@@ -126,9 +156,13 @@ func outside(c *column.Column) int {
 				return i
 			}
 		}
-	case column.Time:
+	case column.Time, column.TimeNS:
+		most := uint64(maxTime)
+		if c.Type.Kind == column.TimeNS {
+			most *= 1000
+		}
 		for i, v := range column.Values[int64](c) {
-			if uint64(v) > maxTime {
+			if uint64(v) > most {
 				return i
 			}
 		}
@@ -194,7 +228,7 @@ func widenFrom[S number64](in []S, out *column.Column) int {
 		widenTo(in, column.Values[float32](out))
 	case column.Double:
 		widenTo(in, column.Values[float64](out))
-	case column.HugeInt:
+	case column.HugeInt, column.UHugeInt:
 		dst := column.Values[column.Int128](out)
 		for i, v := range in {
 			dst[i] = wide(v)

@@ -27,6 +27,41 @@ func (b *Builder) Close() {
 	b.mark(true)
 }
 
+// Truncate forgets all values from row n on, and parts that have been appended for a value that was not
+// closed.
+func (b *Builder) Truncate(n int) {
+	for i := n; i < b.n; i++ {
+		if b.valid != nil && !Bit(b.valid, i) {
+			b.nulls--
+		}
+	}
+	if b.n = min(b.n, n); b.valid != nil {
+		b.valid = b.valid[:(b.n+7)/8]
+		if r := b.n & 7; r != 0 {
+			b.valid[len(b.valid)-1] &= 1<<r - 1
+		}
+	}
+	if b.offs != nil {
+		b.offs = b.offs[:b.n+1]
+	}
+	switch {
+	case b.kids == nil && b.offs != nil:
+		b.data = b.data[:b.offs[b.n]]
+	case b.kids == nil:
+		b.data = b.data[:b.n*b.t.Size()]
+	case b.offs != nil:
+		b.kids[0].Truncate(int(b.offs[b.n]))
+	default:
+		times := 1
+		if b.t.Kind == Array {
+			times = b.t.Length()
+		}
+		for _, k := range b.kids {
+			k.Truncate(b.n * times)
+		}
+	}
+}
+
 // endKids settles a value's place; the kids must have its parts.
 func (b *Builder) endKids() {
 	if b.offs != nil {
