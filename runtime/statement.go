@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tidemill/runtime/decode"
 	"tidemill/state/column"
 	"tidemill/views"
 	"tidemill/views/catalog"
@@ -259,16 +260,26 @@ func (e *Engine) LookupRow(relation string, key []string, nulls ...string) ([]co
 			cols[i] = column.Nulls(f.Type, 1)
 			continue
 		}
-		raw, err := column.ParseText(f.Type, key[i])
-		if err != nil {
+		if cols[i], err = keyPart(f.Type, key[i]); err != nil {
 			return nil, nil, &KeyError{Relation: rel.Name, Columns: names(l), Given: len(key), Cause: fmt.Errorf("column %s: %w", f.Name, err)}
 		}
-		b := column.NewBuilder(f.Type, 1)
-		b.AppendRaw(raw)
-		cols[i] = b.Finish()
 	}
 	row, err := l.Find(cols, &e.published)
 	return l.Fields, row, err
+}
+
+// keyPart reads one value of a key: a nested one is JSON.
+func keyPart(t column.Type, text string) (column.Column, error) {
+	if t.Nested() {
+		return decode.FromJSON(t, []byte(text))
+	}
+	raw, err := column.ParseText(t, text)
+	if err != nil {
+		return column.Column{}, err
+	}
+	b := column.NewBuilder(t, 1)
+	b.AppendRaw(raw)
+	return b.Finish(), nil
 }
 
 // nullParts returns which parts of a key are NULL; nil for none.

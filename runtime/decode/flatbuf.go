@@ -62,7 +62,8 @@ func (f *flatbuf) tableAt(pos int) table {
 	return table{pos: pos, size: size, vtable: vt[4:]}
 }
 
-// field returns the place of a field of n bytes, or 0 when the table leaves it out.
+// field returns the place of a field of n bytes, or 0 when the table leaves it out. It need not lie within the
+// table's own size: Go's writer lets tables share a vtable whose fields have the same places and other sizes.
 func (f *flatbuf) field(t table, slot, n int) int {
 	if f.bad || 2*slot+2 > len(t.vtable) {
 		return 0
@@ -71,7 +72,7 @@ func (f *flatbuf) field(t table, slot, n int) int {
 	if o == 0 {
 		return 0
 	}
-	if o < 4 || o > t.size-n {
+	if o < 4 || o > len(f.b)-n-t.pos {
 		f.bad = true
 		return 0
 	}

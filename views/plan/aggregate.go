@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/binary"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,8 +16,24 @@ func (d *decoder) aggregate(j *jnode) (*flow, error) {
 	if err != nil {
 		return nil, err
 	}
+	list, err := exprList(j.Exprs)
+	if err != nil {
+		return nil, err
+	}
 	n := &Node{Op: Aggregate, Inputs: []*Node{in.node}}
-	if n.Groups, err = d.exprs(j.Groups, in); err != nil {
+	groups := make([]*jexpr, len(j.Groups))
+	firsts := map[*jexpr]int{} // of list, to the group that each is the value of
+	for i, g := range j.Groups {
+		groups[i] = g
+		if x := normalised(g); x != nil {
+			for _, e := range list {
+				if isCollatedGroup(e) && reflect.DeepEqual(e.Children[0], x) {
+					groups[i], firsts[e] = x, i
+				}
+			}
+		}
+	}
+	if n.Groups, err = d.exprs(groups, in); err != nil {
 		return nil, err
 	}
 	if err := n.groupingSets(j); err != nil {
@@ -27,11 +44,16 @@ func (d *decoder) aggregate(j *jnode) (*flow, error) {
 		f.NotNull = f.NotNull && n.Sets == nil
 		n.Schema = append(n.Schema, f)
 	}
-	list, err := exprList(j.Exprs)
-	if err != nil {
-		return nil, err
+	out := make([]int, len(groups), len(groups)+len(list))
+	for i := range out {
+		out[i] = i
 	}
 	for i, e := range list {
+		if g, ok := firsts[e]; ok {
+			out = append(out, g)
+			continue
+		}
+		out = append(out, len(groups)+len(n.Aggs))
 		a, err := d.agg(e, in)
 		if err != nil {
 			return nil, err
@@ -43,7 +65,28 @@ func (d *decoder) aggregate(j *jnode) (*flow, error) {
 		n.Aggs = append(n.Aggs, *a)
 		n.Schema = append(n.Schema, column.Field{Name: name, Type: a.Type, NotNull: strings.HasPrefix(a.Func, "count")})
 	}
-	return n.withoutSets(j)
+	f, err := n.withoutSets(j)
+	if err != nil || len(firsts) == 0 {
+		return f, err
+	}
+	for k, o := range out {
+		out[k] = f.cols[o]
+	}
+	return &flow{f.node, append(out, f.cols[len(groups)+len(n.Aggs):]...)}, nil
+}
+
+// normalised returns what DuckDB groups by the normal form of, or nil. Types whose equal values may differ in
+// their bits are grouped so, and the value itself is the first of the group; here the operators do both.
+func normalised(j *jexpr) *jexpr {
+	if j != nil && j.Class == "BOUND_FUNCTION" && len(j.Children) == 1 && (j.Name == "normalized_interval" || j.Name == "timetz_byte_comparable") {
+		return j.Children[0]
+	}
+	return nil
+}
+
+// isCollatedGroup reports whether e is the value that DuckDB shows for a group that it has normalised.
+func isCollatedGroup(e *jexpr) bool {
+	return e != nil && e.Class == "BOUND_AGGREGATE" && e.Name == "first" && e.Alias == "__collated_group" && len(e.Children) == 1
 }
 
 // groupingSets sets what the plan has other than one set of all groups.

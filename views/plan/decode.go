@@ -255,6 +255,9 @@ func (d *decoder) distinct(j *jnode) (*flow, error) {
 		return nil, unsupported("DISTINCT ON", "use GROUP BY with min or max", "DISTINCT ON")
 	}
 	for i, t := range j.DistinctTargets {
+		if x := normalised(t); x != nil {
+			t = x
+		}
 		if t == nil || t.Class != "BOUND_REF" || t.Index != i {
 			return nil, unsupported("DISTINCT by a collation", "select the expression that the collation stands for, such as lower(s)", "DISTINCT", "UNION")
 		}
