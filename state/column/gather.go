@@ -96,7 +96,7 @@ func Concat(t Type, cols ...*Column) Column {
 	for _, c := range cols {
 		n += c.N
 		absent = absent || c.IsAbsent()
-		if t.Varlen() && c.N > 0 {
+		if c.Offsets != nil && t.Varlen() && c.N > 0 {
 			bytes += int(c.Offsets[c.N] - c.Offsets[0])
 		}
 	}
