@@ -39,6 +39,11 @@ func (t *tableArrow) NextArrow() (arrow.RecordBatch, error) {
 // arrowSourceOf returns the answer's rows as Arrow batches.
 func arrowSourceOf(a *runtime.Answer) (arrowSource, error) {
 	if a.Rows != nil {
+		for _, f := range a.Rows.Fields() {
+			if !exactType(f.SQLType) {
+				return newColumnArrow(a.Rows), nil
+			}
+		}
 		return a.Rows, nil
 	}
 	rec, err := recordOf(a.Fields, a.Cols, a.N)
@@ -50,6 +55,36 @@ func arrowSourceOf(a *runtime.Answer) (arrowSource, error) {
 		t.rec = nil
 	}
 	return t, nil
+}
+
+// columnArrow makes Arrow batches of columns, for types of which DuckDB's own Arrow loses something.
+type columnArrow struct {
+	rows   *runtime.Rows
+	fields []column.Field
+	schema *arrow.Schema
+}
+
+func newColumnArrow(rows *runtime.Rows) *columnArrow {
+	c := &columnArrow{rows: rows}
+	var fs []arrow.Field
+	for _, f := range rows.Fields() {
+		c.fields = append(c.fields, column.Field{Name: f.Name, Type: f.Type})
+		fs = append(fs, column.ArrowField(c.fields[len(fs)]))
+	}
+	c.schema = arrow.NewSchema(fs, nil)
+	return c
+}
+
+// Schema implements arrowSource.
+func (c *columnArrow) Schema() (*arrow.Schema, error) { return c.schema, nil }
+
+// NextArrow implements arrowSource.
+func (c *columnArrow) NextArrow() (arrow.RecordBatch, error) {
+	cols, n, err := c.rows.NextColumns()
+	if err != nil {
+		return nil, err
+	}
+	return recordOf(c.fields, cols, n)
 }
 
 // recordOf makes a record batch of columns; it shares their memory, which is the collector's, so that it need not

@@ -187,7 +187,7 @@ func mapKey(a arrow.Array) (jsonValue, bool) {
 
 // refusedTypes are those whose Arrow form loses something: UHUGEINT comes as a signed decimal, TIMETZ
 // without its zone, BIT and BIGNUM as DuckDB's own bytes, and a UNION does not tell what is in it.
-var refusedTypes = []string{"UHUGEINT", "TIME WITH TIME ZONE", "TIMETZ", "BIT", "BIGNUM", "VARINT", "VARIANT", "UNION", "GEOMETRY", "TYPE", "UNKNOWN"}
+var refusedTypes = []string{"UHUGEINT", "TIME_NS", "TIME WITH TIME ZONE", "TIMETZ", "BIT", "BIGNUM", "VARINT", "VARIANT", "UNION", "GEOMETRY", "TYPE", "UNKNOWN"}
 
 // exactType says whether the values of a type of DuckDB's can be answered without loss.
 func exactType(sqlType string) bool {

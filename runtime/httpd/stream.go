@@ -173,6 +173,9 @@ func (b batch) text(dst []byte, col, row int) ([]byte, bool) {
 	if b[col].IsNull(row) {
 		return dst, true
 	}
+	if b[col].Type.Nested() { // as bodies of CSV are read
+		return column.AppendJSON(dst, &b[col], row), false
+	}
 	return column.AppendText(dst, &b[col], row), false
 }
 
