@@ -96,3 +96,31 @@ func (b *budget) take(n int64) error {
 	b.left -= n
 	return nil
 }
+
+// From returns the rows from row n on; none of them may be among Bad.
+func (r *Rows) From(n int) *Rows {
+	out := &Rows{Cols: make([]column.Column, len(r.Cols)), N: r.N - n}
+	for i := range r.Cols {
+		out.Cols[i] = r.Cols[i].Slice(n, r.N)
+	}
+	bits := func(b []byte) []byte {
+		if b == nil {
+			return nil
+		}
+		to := column.NewBitmap(out.N, false)
+		for i := range out.N {
+			if column.Bit(b, n+i) {
+				column.SetBit(to, i)
+			}
+		}
+		return to
+	}
+	out.Deleted = bits(r.Deleted)
+	if r.Present != nil {
+		out.Present = make([][]byte, len(r.Present))
+		for i := range r.Present {
+			out.Present[i] = bits(r.Present[i])
+		}
+	}
+	return out
+}

@@ -31,6 +31,8 @@ type appendTo struct {
 	csv      decode.CSVForm
 	csvGiven bool // some parameter says that the body is CSV
 	bad      []*decode.BadRow
+	stream   bool
+	linger   time.Duration
 }
 
 // append answers POST /append/{table}, and POST /append for rows that name their tables.
@@ -49,6 +51,9 @@ func (s *Server) append(c *call, escaped string, one bool) error {
 	}
 	if a.encoding = c.r.Header.Get("Content-Encoding"); strings.EqualFold(strings.TrimSpace(a.encoding), "identity") {
 		a.encoding = "" // so that only bodies as they came count as plain
+	}
+	if a.stream {
+		return s.appendStream(c, &a)
 	}
 	if c.r.ContentLength > s.opts.MaxBodyBytes {
 		return tooLarge(s.opts.MaxBodyBytes)
@@ -95,6 +100,11 @@ func (s *Server) admit(c *call, encoding string) (func(), error) {
 	case encoding != "":
 		n = min(10*n, 2*s.opts.MaxBodyBytes)
 	}
+	return s.admitBytes(c, n)
+}
+
+// admitBytes reserves n bytes, and waits a while for them.
+func (s *Server) admitBytes(c *call, n int64) (func(), error) {
 	release, err := s.engine.Admit(gone, n)
 	if !errors.Is(err, runtime.ErrBusy) {
 		return release, err

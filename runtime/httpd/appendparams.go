@@ -2,6 +2,7 @@ package httpd
 
 import (
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"tidemill/runtime/decode"
@@ -11,7 +12,7 @@ import (
 const maxProducer = 255
 
 // appendNames are the query parameters of an append.
-var appendNames = []string{"producer", "seq", "prev", "format", "on_error", "epoch", "blob", "header", "columns", "delimiter", "quote", "null"}
+var appendNames = []string{"producer", "seq", "prev", "format", "on_error", "epoch", "blob", "header", "columns", "delimiter", "quote", "null", "stream", "linger_ms"}
 
 var (
 	epochNames = map[string]decode.Epoch{"s": decode.EpochSeconds, "ms": decode.EpochMillis, "us": decode.EpochMicros, "ns": decode.EpochNanos}
@@ -31,7 +32,8 @@ func choose[V any](name, v string, from map[string]V, hint string) (V, error) {
 // readParams reads the query string.
 func (a *appendTo) readParams(query string) error {
 	var prev uint64
-	hasPrev := false
+	a.linger = defaultLinger
+	hasPrev, lingers := false, false
 	for p := (params{rest: query}); ; {
 		i, v, ok, err := p.next(appendNames...)
 		if err != nil {
@@ -59,6 +61,14 @@ func (a *appendTo) readParams(query string) error {
 			a.reading.Epoch, err = choose(name, v, epochNames, "give the unit of numbers that stand for times: s, ms, us or ns")
 		case "blob":
 			a.reading.Blob, err = choose(name, v, blobNames, "give escape, base64 or hex")
+		case "stream":
+			a.stream, err = choose(name, v, map[string]bool{"1": true, "0": false, "true": true, "false": false}, "give 1 for an append that goes on")
+		case "linger_ms":
+			var ms uint64
+			if ms, err = number(name, v, 0); err == nil && ms > uint64(maxLinger/time.Millisecond) {
+				err = badRequest("linger_ms is %s", "give milliseconds, 1000 at most", v)
+			}
+			a.linger, lingers = time.Duration(ms)*time.Millisecond, true
 		default:
 			err = a.csvParam(name, v)
 		}
@@ -67,6 +77,8 @@ func (a *appendTo) readParams(query string) error {
 		}
 	}
 	switch {
+	case lingers && !a.stream:
+		return badRequest("linger_ms means nothing without stream=1", "leave it out")
 	case a.producer == "" && (a.seq != 0 || hasPrev):
 		return badRequest("seq and prev mean nothing without a producer", "name the producer that counts")
 	case a.producer != "" && a.seq == 0:

@@ -40,6 +40,21 @@ type pace struct {
 	start    time.Time
 	patience time.Duration
 	deadline time.Time
+	over     *ending // of a body that another goroutine may end; else nil
+}
+
+// ending lets one goroutine end another's reading for good.
+type ending struct {
+	mu sync.Mutex
+	on bool // no deadline is set any more; guarded by mu
+}
+
+// end makes the reads that wait, and all later ones, fail.
+func (e *ending) end(control *http.ResponseController) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.on = true
+	_ = control.SetReadDeadline(time.Now())
 }
 
 func (p *pace) begin() {
@@ -63,6 +78,13 @@ func (p *pace) got(total int64) {
 func (p *pace) done() { p.set(time.Time{}) }
 
 func (p *pace) set(t time.Time) {
+	if p.over != nil {
+		p.over.mu.Lock()
+		defer p.over.mu.Unlock()
+		if p.over.on {
+			return
+		}
+	}
 	_ = p.control.SetReadDeadline(t) // without support there are no slow clients either: a test's recorder
 }
 

@@ -134,13 +134,14 @@ type Server struct {
 	scrape   http.Handler
 	decoders sync.Map // relation id to *tableDecoders
 	draining atomic.Bool
+	closing  chan struct{} // closed when the server shuts down: streams end
 	origins  http.CrossOriginProtection
 }
 
 // New returns a server for the engine. It fails when the registry has collectors of the same names.
 func New(engine Engine, opts Options) (*Server, error) {
 	opts.fill()
-	s := &Server{engine: engine, opts: opts}
+	s := &Server{engine: engine, opts: opts, closing: make(chan struct{})}
 	var err error
 	if s.metrics, err = newMetrics(opts.Registry, engine); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
@@ -156,6 +157,11 @@ func New(engine Engine, opts Options) (*Server, error) {
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(opts.Logger.Handler(), slog.LevelWarn),
 	}
+	// HTTP/2 without TLS too, for clients that begin with it.
+	s.http.Protocols = new(http.Protocols)
+	s.http.Protocols.SetHTTP1(true)
+	s.http.Protocols.SetHTTP2(true)
+	s.http.Protocols.SetUnencryptedHTTP2(true)
 	return s, nil
 }
 
@@ -182,7 +188,9 @@ func (s *Server) Serve(l net.Listener) error {
 // Shutdown stops listening, turns /readyz to 503 and waits for the requests that run. When ctx ends first
 // their connections are closed and its error is returned.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.draining.Store(true)
+	if !s.draining.Swap(true) {
+		close(s.closing)
+	}
 	err := s.http.Shutdown(ctx)
 	if err != nil {
 		err = errors.Join(err, s.http.Close())
