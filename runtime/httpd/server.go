@@ -157,10 +157,9 @@ func New(engine Engine, opts Options) (*Server, error) {
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(opts.Logger.Handler(), slog.LevelWarn),
 	}
-	// HTTP/2 without TLS too, for clients that begin with it.
+	// HTTP/2 without TLS, for clients that begin with it.
 	s.http.Protocols = new(http.Protocols)
 	s.http.Protocols.SetHTTP1(true)
-	s.http.Protocols.SetHTTP2(true)
 	s.http.Protocols.SetUnencryptedHTTP2(true)
 	return s, nil
 }
