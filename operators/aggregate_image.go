@@ -29,6 +29,19 @@ func (a *Aggregate) Snapshot() (*image.Snapshot, error) {
 	return snap, a.addEvicted(snap)
 }
 
+// ImageBytes returns the bytes of the image that snapshots have made. It is the committer's.
+func (a *Aggregate) ImageBytes() int64 { return a.image.Bytes() }
+
+// DropImage forgets the image: the next snapshot makes it again. Snapshots that were taken stay. It is the
+// committer's.
+func (a *Aggregate) DropImage() {
+	if a.image.Bytes() == 0 {
+		return
+	}
+	a.image.Reset()
+	a.image.MarkAll(a.table.Slots())
+}
+
 // noteEvicted remembers that groups have gone to disk, before anything loads them again, which it may do
 // into other slots: when all are back, the image is made anew.
 func (a *Aggregate) noteEvicted() { a.whole = a.whole && a.table.Complete() }

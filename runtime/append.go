@@ -154,7 +154,7 @@ type waiting struct {
 	ready chan struct{}
 }
 
-func (a *admission) init(limit int64) { a.limit = max(limit, 64<<20) }
+func (a *admission) init(limit int64) { a.limit = limit }
 
 func (a *admission) take(ctx context.Context, bytes int64) (func(), error) {
 	bytes = min(max(bytes, 1), a.limit) // one larger request goes alone

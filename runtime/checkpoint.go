@@ -34,6 +34,7 @@ type checkpoint struct {
 	saves    []tableSave
 	names    []string // of producers in the batch
 	dropped  []uint32
+	copied   int64 // bytes of the entries that were copied
 	attempt  int   // counts those that found no room
 	err      error // set before finished is closed
 	finished chan struct{}
@@ -69,14 +70,13 @@ func (e *Engine) maintain() {
 	default:
 	}
 	e.since.take(e.stats)
-	if now := e.opts.Now(); now.Sub(e.looked) < lookEvery && e.since.bytes < e.opts.Memory/16 {
+	if now := e.opts.Now(); now.Sub(e.looked) < lookEvery && e.since.bytes < e.budget.look {
 		return
 	} else {
 		e.looked = now
 	}
-	var dirty int64
-	memory := e.memory(&dirty)
-	due := e.since.replay > e.opts.Replay || dirty > e.opts.Memory/8 || e.since.bytes > e.opts.Memory/8
+	h := e.holding()
+	due := e.since.replay > e.opts.Replay || h.dirty > e.budget.dirty || e.since.bytes > e.budget.dirty
 	if e.full != nil {
 		due = !e.looked.Before(e.retryAt)
 	}
@@ -87,37 +87,11 @@ func (e *Engine) maintain() {
 		}
 	}
 	// At twice the bound appends wait for the disk.
-	if e.saving != nil && (dirty > e.opts.Memory/4 || e.since.bytes > e.opts.Memory/4) {
+	if e.saving != nil && (h.dirty > e.budget.wait || e.since.bytes > e.budget.wait) {
 		e.endCheckpoint(<-e.saved)
 	}
-	if over := memory - e.opts.Memory/2; over > 0 {
-		e.evict(over)
-	}
-}
-
-// memory returns the bytes that caches and images hold, and how much of it no eviction can free yet.
-func (e *Engine) memory(dirty *int64) int64 {
-	var total int64
-	for _, c := range e.graph.Caches() {
-		total += c.Bytes()
-		_, d := c.Dirty()
-		*dirty += d
-	}
-	e.graph.Tables(func(t *views.Table) { total += t.Rows.Memory() })
-	return total
-}
-
-// evict drops clean entries, from each cache its share.
-func (e *Engine) evict(over int64) {
-	var total int64
-	caches := e.graph.Caches()
-	for _, c := range caches {
-		total += c.Bytes()
-	}
-	for _, c := range caches {
-		if b := c.Bytes(); b > 0 {
-			e.stats.evicted(c.Evict(b - int64(float64(over)*float64(b)/float64(total)) - 1))
-		}
+	if over := h.total() - e.budget.relations; over > 0 {
+		e.free(over, &h)
 	}
 }
 
@@ -158,6 +132,7 @@ func (e *Engine) beginCheckpoint() (*checkpoint, error) {
 	for _, id := range cp.dropped {
 		cp.batch.DeleteKeyspaces(views.RelationKeyspaces(id))
 	}
+	cp.copied = cp.batch.Bytes()
 	e.dropped = nil
 	e.since = uncheckpointed{}
 	e.saving = cp

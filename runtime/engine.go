@@ -24,7 +24,8 @@ type Options struct {
 	Dir string
 	// FS holds all files; nil is the disk.
 	FS vfs.FS
-	// Memory bounds the caches, the images of rows and what is in flight, in bytes; 0 is DefaultMemory.
+	// Memory is divided between rows and state, requests, Pebble and queries (budget.go), in bytes; 0 is
+	// DefaultMemory.
 	Memory int64
 	// Workers is how many views may be stepped at once; 0 is the number of processors.
 	Workers int
@@ -57,6 +58,7 @@ const (
 // Engine is an open directory. It is safe for concurrent use.
 type Engine struct {
 	opts   Options
+	budget budget
 	logger *slog.Logger
 	lock   io.Closer
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	stdruntime "runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -55,10 +56,10 @@ func Open(o Options) (_ *Engine, err error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	e := &Engine{opts: o, logger: o.Logger, eval: duck.OpenEvaluator(), producers: newProducers(),
+	e := &Engine{opts: o, budget: divide(o.Memory), logger: o.Logger, eval: duck.OpenEvaluator(), producers: newProducers(),
 		requests: make(chan request, 1024), quit: make(chan struct{}), done: make(chan struct{}), saved: make(chan error, 1),
 		stats: newStats()}
-	e.admit.init(o.Memory / 8)
+	e.admit.init(e.budget.requests)
 	e.lookups.Store(&sync.Map{})
 	e.initReaders()
 	e.results.init(e, o.ResultCache)
@@ -78,7 +79,8 @@ func Open(o Options) (_ *Engine, err error) {
 	if err := e.prepareDir(); err != nil {
 		return nil, err
 	}
-	e.db, err = state.Open(state.Options{Dir: e.path(stateDir), FS: o.FS, CacheBytes: min(o.Memory/16, 64<<20), Logger: o.Logger})
+	e.db, err = state.Open(state.Options{Dir: e.path(stateDir), FS: o.FS, CacheBytes: e.budget.state - 2*e.budget.memTable(),
+		MemTableBytes: e.budget.memTable(), Logger: o.Logger})
 	switch {
 	case errors.Is(err, state.ErrNotOurs):
 		return nil, fmt.Errorf("open %s: %w: %w", o.Dir, ErrNotOurs, err)
@@ -115,7 +117,7 @@ func (e *Engine) prepareDir() error {
 	}
 	for _, n := range names {
 		switch n {
-		case lockName, logDir, stateDir, chunkDir, "lost+found":
+		case lockName, logDir, stateDir, chunkDir, spillDir, "lost+found":
 		default:
 			return fmt.Errorf("open %s: %w: it holds %s; give an empty directory or one that Tidemill made", dir, ErrNotOurs, n)
 		}
@@ -125,6 +127,11 @@ func (e *Engine) prepareDir() error {
 	}
 	if e.lock, err = vf.Lock(e.path(lockName)); err != nil {
 		return fmt.Errorf("open %s: %w: %w", dir, ErrLocked, err)
+	}
+	if slices.Contains(names, spillDir) {
+		if err := e.clearSpill(); err != nil {
+			return err
+		}
 	}
 	for _, sub := range []string{stateDir, chunkDir} {
 		if err := vf.MkdirAll(e.path(sub), 0o755); err != nil {
@@ -172,7 +179,7 @@ func (e *Engine) abandon() {
 
 // load makes tables and views of the last checkpoint.
 func (e *Engine) load() error {
-	e.graph = views.NewGraph(e.db, e.eval, views.Options{WarmBytes: e.opts.Memory / 4, Workers: e.opts.Workers})
+	e.graph = views.NewGraph(e.db, e.eval, views.Options{WarmBytes: e.budget.warm, Workers: e.opts.Workers})
 	cat := catalog.New()
 	text, ok, err := e.db.Meta(metaTables)
 	if err != nil {

@@ -87,10 +87,6 @@ func tablesBelow(rel *catalog.Relation, below map[uint32][]uint32) []uint32 {
 	return out
 }
 
-// minReadBytes is the least that the read engine may use: below a few dozen blocks of 256 KiB DuckDB refuses even
-// small queries.
-const minReadBytes = 64 << 20
-
 // reader is a read engine: DuckDB over images, opened at first need. There are two. What computes rows that may fail is
 // read as it is written, so that a read leaves out the rows that the commit rejected, these and no others, and so is what
 // a statement changes; every other query has DuckDB's optimiser whole.
@@ -106,9 +102,11 @@ type reader struct {
 }
 
 func (e *Engine) initReaders() {
-	memory := max(e.opts.Memory/4, minReadBytes)
-	e.reader.e, e.reader.o = e, duck.Options{MemoryLimit: memory, Threads: e.opts.Workers}
-	e.asWritten.e, e.asWritten.o = e, duck.Options{MemoryLimit: max(memory/2, minReadBytes), Threads: e.opts.Workers, AsWritten: true}
+	e.reader.e, e.asWritten.e = e, e
+	e.reader.o = duck.Options{MemoryLimit: e.budget.plain, Threads: e.opts.Workers}
+	e.reader.o.TempDir, e.reader.o.MaxTempBytes = e.spill("plain")
+	e.asWritten.o = duck.Options{MemoryLimit: e.budget.asWritten, Threads: e.opts.Workers, AsWritten: true}
+	e.asWritten.o.TempDir, e.asWritten.o.MaxTempBytes = e.spill("written")
 }
 
 // readerOf returns the read engine for a query over the relations.
@@ -161,11 +159,27 @@ func (r *reader) openLocked() error {
 	if r.exec != nil {
 		return nil
 	}
+	if r.o.TempDir != "" {
+		if err := r.e.opts.FS.MkdirAll(r.e.path(spillDir), 0o755); err != nil {
+			return fmt.Errorf("make a place for queries to spill: %w", err)
+		}
+	}
 	x, err := duck.OpenExec(r.o)
 	if err == nil {
 		r.exec, r.defined = x, map[string]string{}
 	}
 	return err
+}
+
+// usage returns what queries hold in memory and have spilled, in bytes: nothing before the first.
+func (r *reader) usage() (memory, spilled int64) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.exec == nil || r.closed {
+		return 0, 0
+	}
+	memory, spilled, _ = r.exec.Usage() // only a closed engine has none
+	return memory, spilled
 }
 
 func (r *reader) define(rd *readable) error {

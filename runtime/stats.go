@@ -88,7 +88,9 @@ type Stats struct {
 	LogBytes        int64            `json:"log_bytes"`
 	StateDiskBytes  int64            `json:"state_disk_bytes"`
 	MemoryLimit     int64            `json:"memory_limit_bytes"`
-	Memory          map[string]int64 `json:"memory_bytes"`
+	MemoryShares    map[string]int64 `json:"memory_share_bytes"` // by account: budget.go
+	Memory          map[string]int64 `json:"memory_bytes"`       // in use, by account; relations by its parts
+	SpilledBytes    int64            `json:"spilled_bytes"`      // by queries that are running
 	Relations       []RelationStats  `json:"relations"`
 	Checkpointing   bool             `json:"checkpointing"`
 	Failed          string           `json:"failed,omitempty"`
@@ -124,7 +126,13 @@ func (e *Engine) Stats() Stats {
 		Queries: e.stats.queries.Load(), Lookups: e.stats.lookups.Load(),
 		LogBytes: e.log.Bytes(0), StateDiskBytes: e.db.DiskBytes(), MemoryLimit: e.opts.Memory,
 		Checkpoint: e.db.Applied(), Commit: e.Commit(), RequestsInQueue: len(e.requests),
-		Memory: map[string]int64{"state_database": e.db.CacheBytes(), "requests": e.admit.inFlight()},
+		MemoryShares: e.budget.shares(),
+		Memory:       map[string]int64{StateAccount: e.db.CacheBytes(), RequestsAccount: e.admit.inFlight()},
+	}
+	for _, r := range []*reader{&e.reader, &e.asWritten} {
+		memory, spilled := r.usage()
+		s.Memory[QueriesAccount] += memory
+		s.SpilledBytes += spilled
 	}
 	s.ResultCache = ResultStats{Hits: e.results.hits.Load(), Stale: e.results.stale.Load(), Misses: e.results.misses.Load(), Evicted: e.results.evicted.Load()}
 	s.Memory["results"], s.ResultCache.Entries = e.results.memory()
@@ -135,6 +143,8 @@ func (e *Engine) Stats() Stats {
 	_ = e.do(context.Background(), func() error {
 		s.Checkpointing = e.saving != nil
 		s.Commit = e.Commit()
+		h := e.holding()
+		s.Memory[TablesPart], s.Memory[ViewsPart], s.Memory[ImagesPart], s.Memory[CheckpointPart] = h.tables, h.views, h.images, h.checkpoint
 		for _, rel := range e.catalog.Load().Relations() {
 			r := RelationStats{ID: rel.ID, Name: rel.Name, Kind: string(rel.Kind)}
 			if t := e.graph.Table(rel.ID); t != nil {
@@ -142,11 +152,10 @@ func (e *Engine) Stats() Stats {
 				for _, c := range t.Caches() {
 					r.Bytes += c.Bytes()
 				}
-				s.Memory["tables"] += r.Bytes
 			}
 			if v := e.graph.View(rel.ID); v != nil {
 				r.Groups, r.Rejects, r.Bytes = v.Sizes()
-				s.Memory["views"] += r.Bytes
+				r.Bytes += v.ImageBytes()
 			}
 			s.Relations = append(s.Relations, r)
 		}

@@ -123,7 +123,8 @@ func (h *history) checkReads(db *DB) error {
 
 func TestCrash(t *testing.T) {
 	r := newRand(t)
-	const clones, perDB = 500, 50
+	perDB := 25
+	clones := 100 * *roundsFlag
 	later := 0
 	for done := 0; done < clones; {
 		fs := vfs.NewCrashableMem()

@@ -197,18 +197,3 @@ func TestSortOrdersKeys(t *testing.T) {
 	}
 	must(t, db.Close())
 }
-
-func TestBudget(t *testing.T) {
-	b := NewBudget(100)
-	b.Set("cells", 60)
-	if b.Reserve("queue", 50) || !b.Reserve("queue", 40) || b.Over() != 0 {
-		t.Fatalf("used %v of %d", b.Usage(), b.Limit())
-	}
-	b.Set("cells", 90)
-	if b.Over() != 30 || b.Usage()["queue"] != 40 {
-		t.Fatalf("over by %d, used %v", b.Over(), b.Usage())
-	}
-	if !b.Reserve("queue", -40) || b.Used() != 90 {
-		t.Fatalf("used %v", b.Usage())
-	}
-}

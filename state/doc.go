@@ -19,7 +19,7 @@
 // The caches are Table, a hash table from key to slot whose values live in the Cells of its
 // operator, and Ordered, an ordered map from key to weight. Both hold two versions of what a commit
 // has touched, so that the commit can be made void. Table also has readers beside the committer.
-// Budget adds up what all of them hold.
+// Each tells how many bytes it holds; the engine bounds the sum (Evict).
 //
 // What it does not do: it knows no SQL types, no views and no log. FORMAT.md describes the bytes.
 package state

@@ -11,7 +11,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-var seedFlag = flag.Uint64("seed", 1, "seed of the random tests; 0 takes one from the clock")
+var (
+	seedFlag   = flag.Uint64("seed", 1, "seed of the random tests; 0 takes one from the clock")
+	roundsFlag = flag.Int("rounds", 1, "length of the random tests: a multiple of the usual")
+)
 
 // newRand returns a source whose seed is printed when the test fails.
 func newRand(t testing.TB) *rand.Rand {

@@ -155,7 +155,7 @@ func (ot *orderedTest) checkpoint() {
 
 func TestOrderedAgainstMap(t *testing.T) {
 	r := newRand(t)
-	for range 40 {
+	for range 10 * *roundsFlag {
 		fs := vfs.NewCrashableMem()
 		ot := &orderedTest{t: t, r: r, saved: map[uint64]map[string]int64{0: {}}}
 		ot.keys = randomKeys(r, 2+r.IntN(1500))
@@ -191,7 +191,7 @@ func TestOrderedAgainstMap(t *testing.T) {
 // TestOrderedTree drives the tree alone: many pages, all shapes of keys, down to nothing and up.
 func TestOrderedTree(t *testing.T) {
 	r := newRand(t)
-	for range 12 {
+	for range 3 * *roundsFlag {
 		keys := randomKeys(r, 20000)
 		slices.SortFunc(keys, bytes.Compare)
 		keys = slices.CompactFunc(keys, bytes.Equal)

@@ -9,7 +9,7 @@ import (
 // separator of the leftmost pages is above what their first children hold, and takes some out again.
 func TestOrderedTreeDownwards(t *testing.T) {
 	r := newRand(t)
-	for run := range 10 {
+	for run := range min(10, 2+2**roundsFlag) {
 		var arena keyArena
 		var tree orderedTree
 		tree.init(&arena)
@@ -29,7 +29,7 @@ func TestOrderedTreeDownwards(t *testing.T) {
 				arena.clear(gone)
 				delete(keys, gone)
 			}
-			if i%200 == 0 {
+			if i%(1000 / *roundsFlag) == 0 {
 				checkOrderedTree(t, &tree, keys)
 			}
 		}

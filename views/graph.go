@@ -303,6 +303,31 @@ func (v *View) operators() []*operators.Aggregate {
 	return ops
 }
 
+// Caches returns the caches of all the view's operators. They are the committer's.
+func (v *View) Caches() []operators.Cache {
+	var out []operators.Cache
+	for _, op := range v.operators() {
+		out = append(out, op.Caches()...)
+	}
+	return out
+}
+
+// ImageBytes returns the bytes of the images that reads have made of what the view keeps. It is the committer's.
+func (v *View) ImageBytes() (n int64) {
+	for _, op := range v.operators() {
+		n += op.ImageBytes()
+	}
+	return n
+}
+
+// DropImages forgets these images: the next read makes them again. Snapshots that were taken stay. It is the
+// committer's.
+func (v *View) DropImages() {
+	for _, op := range v.operators() {
+		op.DropImage()
+	}
+}
+
 // Publish makes the running commit visible to lookups and snapshots.
 func (g *Graph) Publish() {
 	for _, t := range g.touched {
@@ -395,9 +420,7 @@ func (g *Graph) Caches() []operators.Cache {
 		out = append(out, t.Caches()...)
 	}
 	for _, v := range g.views {
-		for _, op := range v.operators() {
-			out = append(out, op.Caches()...)
-		}
+		out = append(out, v.Caches()...)
 	}
 	return out
 }
@@ -406,6 +429,13 @@ func (g *Graph) Caches() []operators.Cache {
 func (g *Graph) Tables(fn func(*Table)) {
 	for _, t := range g.tables {
 		fn(t)
+	}
+}
+
+// Views calls fn with every view.
+func (g *Graph) Views(fn func(*View)) {
+	for _, v := range g.views {
+		fn(v)
 	}
 }
 

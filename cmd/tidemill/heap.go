@@ -3,6 +3,8 @@ package main
 import (
 	"os"
 	"runtime/debug"
+
+	"tidemill/runtime"
 )
 
 // The collector runs when the heap has tripled. What stays is mostly columns without pointers, which cost a
@@ -11,13 +13,12 @@ import (
 // took a quarter more memory and saved no more. GOGC in the environment goes first.
 const collectPercent = 200
 
-// limitHeap bounds Go's heap by the memory that the server was given, less the quarter that the read engine
-// may have outside of it. Near the bound the collector runs as often as it must.
+// limitHeap bounds Go's heap by the memory that the server was given, less what may be outside of it. Near the bound the collector runs as often as it must.
 func limitHeap(memory int64) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(collectPercent)
 	}
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memory / 4 * 3)
+		debug.SetMemoryLimit(runtime.HeapBytes(memory))
 	}
 }

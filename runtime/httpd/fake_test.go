@@ -70,7 +70,7 @@ func (f *fakeEngine) Producer(context.Context, string) (runtime.ProducerState, e
 func (f *fakeEngine) Catalog() *catalog.Catalog { return f.cat }
 func (f *fakeEngine) Commit() uint64            { return 7 }
 func (f *fakeEngine) Stats() runtime.Stats {
-	return runtime.Stats{Commit: 7, Memory: map[string]int64{"caches": 1}, Relations: []runtime.RelationStats{{Name: "kv", Kind: "table", Rows: 3}, {Name: "v", Kind: "view", Groups: 2}}}
+	return runtime.Stats{Commit: 7, Memory: map[string]int64{"caches": 1}, MemoryShares: map[string]int64{"queries": 2}, Relations: []runtime.RelationStats{{Name: "kv", Kind: "table", Rows: 3}, {Name: "v", Kind: "view", Groups: 2}}}
 }
 
 func (f *fakeEngine) Err() error {

@@ -84,10 +84,12 @@ var (
 		{"tidemill_log_bytes", "Size of the commit log."},
 		{"tidemill_state_disk_bytes", "Size of the state on disk."},
 		{"tidemill_memory_limit_bytes", "What --memory allows."},
+		{"tidemill_spilled_bytes", "What running queries have put on disk because it does not fit their memory."},
 		{"tidemill_queue_requests", "Requests that wait for the committer."},
 		{"tidemill_failed", "1 when the engine has stopped taking changes."},
 	}
-	memoryDesc    = prometheus.NewDesc("tidemill_memory_bytes", "Memory in use, by what it is for.", []string{"part"}, nil)
+	memoryDesc    = prometheus.NewDesc("tidemill_memory_bytes", "Memory in use, by account; that of relations by its parts: tables, views, images, checkpoint.", []string{"part"}, nil)
+	shareDesc     = prometheus.NewDesc("tidemill_memory_share_bytes", "What --memory allows each account.", []string{"account"}, nil)
 	relationDescs = map[string]*prometheus.Desc{
 		"rows":    prometheus.NewDesc("tidemill_relation_rows", "Rows of a table.", relationLabels, nil),
 		"groups":  prometheus.NewDesc("tidemill_relation_groups", "Groups that a view keeps.", relationLabels, nil),
@@ -119,6 +121,7 @@ func (e *engineCollector) Describe(ch chan<- *prometheus.Desc) {
 		ch <- d
 	}
 	ch <- memoryDesc
+	ch <- shareDesc
 }
 
 // Collect implements prometheus.Collector.
@@ -134,11 +137,14 @@ func (e *engineCollector) Collect(ch chan<- prometheus.Metric) {
 		failed = 1
 	}
 	for i, v := range []float64{float64(st.Commit), float64(st.Checkpoint), float64(st.LogBytes), float64(st.StateDiskBytes),
-		float64(st.MemoryLimit), float64(st.RequestsInQueue), failed} {
+		float64(st.MemoryLimit), float64(st.SpilledBytes), float64(st.RequestsInQueue), failed} {
 		ch <- prometheus.MustNewConstMetric(gaugeDescs[i], prometheus.GaugeValue, v)
 	}
 	for part, v := range st.Memory {
 		ch <- prometheus.MustNewConstMetric(memoryDesc, prometheus.GaugeValue, float64(v), part)
+	}
+	for account, v := range st.MemoryShares {
+		ch <- prometheus.MustNewConstMetric(shareDesc, prometheus.GaugeValue, float64(v), account)
 	}
 	for _, r := range st.Relations {
 		values := map[string]int64{"bytes": r.Bytes, "groups": r.Groups, "rejects": r.Rejects}

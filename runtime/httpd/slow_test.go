@@ -305,7 +305,7 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	for _, want := range []string{`tidemill_http_requests_total{call="lookup",code="2xx"} 1`, `tidemill_http_requests_total{call="unknown",code="4xx"} 1`,
-		"tidemill_commit 7", `tidemill_relation_rows{kind="table",relation="kv"} 3`, `tidemill_memory_bytes{part="caches"} 1`} {
+		"tidemill_commit 7", `tidemill_relation_rows{kind="table",relation="kv"} 3`, `tidemill_memory_bytes{part="caches"} 1`, `tidemill_memory_share_bytes{account="queries"} 2`} {
 		if !strings.Contains(got, want+"\n") {
 			t.Errorf("no %s in\n%s", want, got)
 		}

@@ -15,6 +15,7 @@ type Slots struct {
 	stale  []bool // per chunk
 	any    bool
 	rows   []int64 // live per chunk
+	bytes  int64   // of all chunks
 }
 
 // Mark says that the output of these slots may have changed.
@@ -55,7 +56,12 @@ func (s *Slots) Refresh(limit int, build func(lo, hi int) ([]column.Column, int,
 			continue
 		}
 		lo, hi := k*SlotRows, min((k+1)*SlotRows, limit)
+		var before int64
+		if c := s.chunks[k].Chunk; c != nil {
+			before = c.memory()
+		}
 		if lo >= hi {
+			s.bytes -= before
 			s.chunks[k], s.rows[k], s.stale[k] = ScanChunk{}, 0, false
 			continue
 		}
@@ -64,11 +70,15 @@ func (s *Slots) Refresh(limit int, build func(lo, hi int) ([]column.Column, int,
 			return err
 		}
 		s.chunks[k] = ScanChunk{Chunk: &Chunk{Base: uint64(lo) + 1, N: n, cols: cols}}
+		s.bytes += s.chunks[k].Chunk.memory() - before
 		s.rows[k], s.stale[k] = int64(n), false
 	}
 	s.any = false
 	return nil
 }
+
+// Bytes returns the memory of all chunks.
+func (s *Slots) Bytes() int64 { return s.bytes }
 
 // Snapshot returns the output as of the last Refresh.
 func (s *Slots) Snapshot() *Snapshot {

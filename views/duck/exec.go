@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 
 	"tidemill/state/column"
@@ -17,6 +18,8 @@ type Options struct {
 	Threads int
 	// TempDir is where queries that do not fit spill; "" lets them fail instead.
 	TempDir string
+	// MaxTempBytes bounds what is spilled; 0 is DuckDB's default, 90% of the free room.
+	MaxTempBytes int64
 	// AsWritten has every expression evaluated as it is written, for SQL in which rows fail under TRY: the optimiser
 	// otherwise rewrites what can fail to what cannot, and takes what two of them share, or a long IN list, out of TRY, so
 	// that the whole query fails. Plans of joins and filters are as good as ever.
@@ -47,7 +50,7 @@ type Exec struct {
 func OpenExec(o Options) (*Exec, error) {
 	x := &Exec{shapes: map[string]string{}}
 	var err error
-	x.in, err = openInstance(settings{threads: o.Threads, memoryLimit: o.MemoryLimit, tempDir: o.TempDir,
+	x.in, err = openInstance(settings{threads: o.Threads, memoryLimit: o.MemoryLimit, tempDir: o.TempDir, maxTemp: o.MaxTempBytes,
 		before: func(in *instance, c *conn) error {
 			if err := c.exec("CREATE SCHEMA " + scratchSchema); err != nil {
 				return err
@@ -82,6 +85,23 @@ func (x *Exec) Close() {
 	defer x.ddl.Unlock()
 	x.setup.close()
 	x.in.close()
+}
+
+// Usage returns the bytes that the instance holds in memory and those that queries have spilled. The error is
+// ErrClosed after Close.
+func (x *Exec) Usage() (memory, spilled int64, err error) {
+	if err := x.lockDDL(); err != nil {
+		return 0, 0, err
+	}
+	defer x.ddl.Unlock()
+	rows, err := x.setup.rows("SELECT sum(memory_usage_bytes)::VARCHAR, sum(temporary_storage_bytes)::VARCHAR FROM duckdb_memory()")
+	if err != nil {
+		return 0, 0, fmt.Errorf("read memory of duckdb: %w", err)
+	}
+	if memory, err = strconv.ParseInt(rows[0][0], 10, 64); err == nil {
+		spilled, err = strconv.ParseInt(rows[0][1], 10, 64)
+	}
+	return memory, spilled, err
 }
 
 // lockDDL takes the lock of the setup connections, or reports that they are gone.

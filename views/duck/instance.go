@@ -69,6 +69,7 @@ type settings struct {
 	threads     int
 	memoryLimit int64  // bytes, 0 for DuckDB's default of 80% of the machine
 	tempDir     string // "" for no spilling
+	maxTemp     int64  // bytes, 0 for DuckDB's default of 90% of the free room
 	files       bool   // may read and write the user's files
 	// before runs ahead of the lock, with a connection that is closed afterwards.
 	before func(*instance, *conn) error
@@ -124,6 +125,12 @@ func (in *instance) setup(s settings) error {
 	}
 	if err := c.execAll("SET GLOBAL TimeZone = 'UTC'", "SET GLOBAL Calendar = 'gregorian'"); err != nil {
 		return err
+	}
+	if s.maxTemp > 0 {
+		// In the configuration it would be shown and not obeyed: only a running instance passes it on.
+		if err := c.exec(fmt.Sprintf("SET GLOBAL max_temp_directory_size = '%dB'", s.maxTemp)); err != nil {
+			return err
+		}
 	}
 	if s.before != nil {
 		if err := s.before(in, c); err != nil {
