@@ -6,7 +6,8 @@ import (
 )
 
 // The accounts of Options.Memory, as Stats names them. Each has a share of its own (budget), and all shares
-// together are at most the whole; what is left, a sixteenth or more, is for the running commit and for decoding.
+// together are at most the whole. Of more than 1 GiB Pebble does not take its sixteenth, which leaves room for the running
+// commit.
 const (
 	// RequestsAccount is bodies in flight and what they are decoded to. Above its share requests wait (Admit).
 	RequestsAccount = "requests"
@@ -16,6 +17,8 @@ const (
 	RelationsAccount = "relations"
 	// StateAccount is Pebble's block cache and memtables.
 	StateAccount = "state_database"
+	// ResultsAccount is answers of queries that are kept. Above its share the cache forgets some.
+	ResultsAccount = "results"
 	// QueriesAccount is the two read engines; the one that evaluates as written has a quarter of it. Above their
 	// shares queries spill (spill.go).
 	QueriesAccount = "queries"
@@ -45,8 +48,8 @@ const (
 // budget is how Options.Memory is divided, in bytes. There is no pool that accounts borrow from: a query that
 // took what requests leave would make appends wait for a query. It never changes.
 type budget struct {
-	requests, relations, state int64
-	plain, asWritten           int64 // queries, by read engine
+	requests, relations, state, results int64
+	plain, asWritten                    int64 // queries, by read engine
 
 	// Marks within the share of relations.
 	dirty int64 // a checkpoint begins when more is dirty, or was appended since the last
@@ -57,7 +60,7 @@ type budget struct {
 
 func divide(memory int64) budget {
 	return budget{
-		requests: max(memory/8, minRequestBytes), relations: memory / 2, state: stateBytes(memory),
+		requests: max(memory/8, minRequestBytes), relations: memory / 2, state: stateBytes(memory), results: memory / 16,
 		plain: max(memory/16*3, minQueryBytes), asWritten: max(memory/16, minQueryBytes),
 		dirty: memory / 8, wait: memory / 4, look: memory / 16, warm: memory / 4,
 	}
@@ -73,7 +76,8 @@ func (b *budget) memTable() int64 { return b.state / 8 }
 
 // shares returns the share of each account.
 func (b *budget) shares() map[string]int64 {
-	return map[string]int64{RequestsAccount: b.requests, RelationsAccount: b.relations, StateAccount: b.state, QueriesAccount: b.plain + b.asWritten}
+	return map[string]int64{RequestsAccount: b.requests, RelationsAccount: b.relations, StateAccount: b.state,
+		ResultsAccount: b.results, QueriesAccount: b.plain + b.asWritten}
 }
 
 // holding is what the parts of RelationsAccount hold, in bytes, and how much of it no eviction can free yet.

@@ -15,7 +15,7 @@ func TestSharesFitTheWhole(t *testing.T) {
 		for _, s := range b.shares() {
 			sum += s
 		}
-		if sum > memory-memory/16 || HeapBytes(memory)+b.state+b.plain+b.asWritten > memory {
+		if sum > memory || HeapBytes(memory)+b.state+b.plain+b.asWritten > memory {
 			t.Errorf("of %d: shares %v, heap %d", memory, b.shares(), HeapBytes(memory))
 		}
 	}

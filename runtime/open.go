@@ -45,7 +45,7 @@ func Open(o Options) (_ *Engine, err error) {
 		o.Workers = stdruntime.GOMAXPROCS(0)
 	}
 	if o.ResultCache == 0 {
-		o.ResultCache = o.Memory / 16
+		o.ResultCache = divide(o.Memory).results
 	}
 	if o.Replay == 0 {
 		o.Replay = DefaultReplay
@@ -59,6 +59,7 @@ func Open(o Options) (_ *Engine, err error) {
 	e := &Engine{opts: o, budget: divide(o.Memory), logger: o.Logger, eval: duck.OpenEvaluator(), producers: newProducers(),
 		requests: make(chan request, 1024), quit: make(chan struct{}), done: make(chan struct{}), saved: make(chan error, 1),
 		stats: newStats()}
+	e.budget.results = max(o.ResultCache, 0)
 	e.admit.init(e.budget.requests)
 	e.lookups.Store(&sync.Map{})
 	e.initReaders()

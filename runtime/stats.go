@@ -135,7 +135,7 @@ func (e *Engine) Stats() Stats {
 		s.SpilledBytes += spilled
 	}
 	s.ResultCache = ResultStats{Hits: e.results.hits.Load(), Stale: e.results.stale.Load(), Misses: e.results.misses.Load(), Evicted: e.results.evicted.Load()}
-	s.Memory["results"], s.ResultCache.Entries = e.results.memory()
+	s.Memory[ResultsAccount], s.ResultCache.Entries = e.results.memory()
 	if err := e.failure(); err != nil {
 		s.Failed = err.Error()
 	}
