@@ -55,18 +55,20 @@ func decimalQuantile(digits int64, scale int) agg.Quantile {
 func duckCalls() []duckCall {
 	var all []duckCall
 	half := decimalQuantile(5, 1)
-	for _, t := range columntest.Types() {
+	for _, t := range columntest.Plain() {
 		all = append(all,
 			of("first", "first(a0 ORDER BY a0 NULLS LAST)", t, t),
 			of("last", "last(a0 ORDER BY a0 NULLS LAST)", t, t),
 			of("any_value", "any_value(a0 ORDER BY a0)", t, t),
-			of("quantile_disc", "quantile_disc(a0, 0.3)", t, t).at(false, decimalQuantile(3, 1)),
-			of("quantile_disc", "quantile_disc(a0, -0.25)", t, t).at(true, decimalQuantile(25, 2)),
 			of("arg_min", "arg_min(a0, a1 ORDER BY a0)", t, t).by(agg.Order{Type: number}),
 			of("arg_min", "arg_max(a0, a1 ORDER BY a0)", t, t).by(agg.Order{Type: number, Desc: true}),
 			of("arg_min_null", "arg_min_null(a0, a1 ORDER BY a0 NULLS LAST)", t, t).by(agg.Order{Type: number}),
 			of("last", "last(a0 ORDER BY a1 DESC NULLS FIRST, a0 NULLS LAST)", t, t).by(agg.Order{Type: number, Desc: true, NullsFirst: true}),
 		)
+		if t.Kind != column.TimeTZ { // refused
+			all = append(all, of("quantile_disc", "quantile_disc(a0, 0.3)", t, t).at(false, decimalQuantile(3, 1)),
+				of("quantile_disc", "quantile_disc(a0, -0.25)", t, t).at(true, decimalQuantile(25, 2)))
+		}
 		if t.Kind != column.Interval && !t.Floating() { // of those DuckDB counts some equal values apart
 			all = append(all, of("mode", "mode(a0 ORDER BY a0)", t, t), of("entropy", "entropy(a0)", double, t).approx())
 		}
@@ -77,12 +79,20 @@ func duckCalls() []duckCall {
 		case t.Kind == column.Date:
 			median = column.T(column.Timestamp)
 		}
-		all = append(all, of("median", "median(a0)", median, t).at(false, half))
+		if t.Kind != column.TimeTZ && t.Kind != column.UHugeInt { // refused
+			m := of("median", "median(a0)", median, t).at(false, half)
+			if t.Kind == column.Decimal && t.Width > 18 {
+				m = m.approx() // by way of DOUBLE
+			}
+			all = append(all, m)
+		}
 		if t.Integer() {
 			for _, fn := range []string{"bit_and", "bit_or", "bit_xor"} {
 				all = append(all, of(fn, fn+"(a0)", t, t))
 			}
-			all = append(all, of("median", "median(DISTINCT a0)", median, t).at(false, half).different())
+			if t.Size() <= 4 { // of larger ones DuckDB takes numbers apart that are one DOUBLE for the same
+				all = append(all, of("median", "median(DISTINCT a0)", median, t).at(false, half).different())
+			}
 		}
 		switch t.Kind {
 		case column.Time, column.Timestamp, column.TimestampTZ:
@@ -281,8 +291,8 @@ func (c duckCall) same(got, want string) bool {
 		return true
 	}
 	tolerance := 1e-9
-	if c.spec.Result.Kind == column.Float {
-		tolerance = 1e-6
+	if c.spec.Result.Kind == column.Float || strings.HasPrefix(c.spec.Func, "kurtosis") || c.spec.Func == "skewness" {
+		tolerance = 1e-6 // of DuckDB's powers of numbers that lie close together
 	}
 	return c.near && math.Abs(a-b) <= tolerance*max(math.Abs(a), math.Abs(b), 1e-3)
 }

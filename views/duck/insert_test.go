@@ -153,11 +153,8 @@ func TestNextArrow(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer nested.Close()
-	if f := nested.Fields(); f[0].SQLType != "INTEGER[]" || f[1].SQLType != `STRUCT("a" INTEGER)` || f[2].SQLType != "MAP(INTEGER, VARCHAR)" || f[0].Type.Valid() {
+	if f := nested.Fields(); f[0].SQLType != "INTEGER[]" || f[1].SQLType != "STRUCT(a INTEGER)" || f[2].SQLType != "MAP(INTEGER, VARCHAR)" || !f[0].Type.Valid() {
 		t.Errorf("%+v", f)
-	}
-	if _, _, err := nested.NextColumns(); err == nil {
-		t.Error("a list came as a column")
 	}
 	b, err := nested.NextArrow()
 	if err != nil {
