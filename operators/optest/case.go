@@ -19,6 +19,7 @@ package optest
 import (
 	"flag"
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"sync/atomic"
 	"testing"
@@ -30,7 +31,21 @@ import (
 	"tidemill/state/image"
 )
 
-var seedFlag = flag.Uint64("optest.seed", 1, "seed of the histories; 0 takes a new one")
+var (
+	seedFlag = flag.Uint64("optest.seed", 1, "seed of the histories; 0 takes a new one")
+	allFlag  = flag.Bool("optest.all", false, "play every case in all ways, not in every third")
+)
+
+// every returns of how many ways a case is played in one.
+func every() uint64 {
+	switch {
+	case *allFlag:
+		return 1
+	case testing.Short():
+		return 6
+	}
+	return 3
+}
 
 // Operator is what Run steps. Aggregate and Linear adapt those of package operators.
 type Operator interface {
@@ -78,7 +93,8 @@ type Case struct {
 // Keyspace is the first keyspace of a case's operator.
 const Keyspace = 1
 
-// Run plays histories through the operator: with -short in a third of the ways. Failures name the seed, which
+// Run plays histories through the operator, in every third of the ways, with -short in every sixth, with -optest.all
+// in all. Which third is the case's own, by its name, so that many cases have all. Failures name the seed, which
 // -optest.seed takes.
 func Run(t *testing.T, c Case) {
 	t.Helper()
@@ -87,6 +103,9 @@ func Run(t *testing.T, c Case) {
 		seed = rand.Uint64()
 	}
 	t.Logf("-optest.seed %d", seed)
+	hash := fnv.New64a()
+	hash.Write([]byte(t.Name()))
+	begin := hash.Sum64() + seed
 	for k, many := range []bool{false, true} {
 		h := generate(rand.New(rand.NewPCG(seed, uint64(k))), c.Inputs, many)
 		name := "few"
@@ -96,7 +115,7 @@ func Run(t *testing.T, c Case) {
 		t.Run(name, func(t *testing.T) {
 			state, first := "", ""
 			for i, v := range variants {
-				if v.order != 0 && len(c.Inputs) < 2 || testing.Short() && (uint64(i)+seed)%3 != 0 {
+				if v.order != 0 && len(c.Inputs) < 2 || (uint64(i)+begin)%every() != 0 {
 					continue
 				}
 				p := &play{t: t, c: &c, v: v, rand: rand.New(rand.NewPCG(seed, 2))}
