@@ -83,7 +83,6 @@ func (s *sums) isZero() bool {
 type momentAgg struct {
 	m moment
 	v []pair[*sums] // nil for no rows
-	n int64         // of the sums that there are
 	f string
 }
 

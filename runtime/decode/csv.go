@@ -165,7 +165,7 @@ func (d *CSV) rows(b []byte, i int) error {
 			end = lineEnd(b, i) // where the record really ends nobody knows
 		}
 		if e != nil {
-			err, next := d.reject(b, i, end, e)
+			next, err := d.reject(b, i, end, e)
 			if err != nil {
 				return err
 			}

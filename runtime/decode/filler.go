@@ -162,22 +162,22 @@ func (d *filler) takeBack(err error) error {
 }
 
 // reject deals with the row in b[start:end], which err is about: it is kept with the bad rows and the place
-// to go on from is returned, or err is.
-func (d *filler) reject(b []byte, start, end int, err error) (error, int) {
+// to go on from is returned, or an error is left.
+func (d *filler) reject(b []byte, start, end int, err error) (next int, left error) {
 	e, ok := err.(*RowError)
 	if !ok || d.Reading.OnError == OnErrorAll {
-		return err, 0
+		return 0, err
 	}
 	d.rewind()
 	if d.Reading.OnError == OnErrorStop {
-		return err, 0
+		return 0, err
 	}
 	raw := bytes.TrimRight(b[start:end], "\r\n")
 	if err := d.budget.take(int64(len(raw)) + badRowBytes); err != nil {
-		return err, 0
+		return 0, err
 	}
 	d.bad = append(d.bad, BadRow{RowError: *e, Start: start, Raw: slices.Clone(raw)})
-	return nil, end
+	return end, nil
 }
 
 // lineEnd returns the place after the line that starts at b[i:].

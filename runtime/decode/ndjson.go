@@ -70,7 +70,7 @@ func (d *NDJSON) rows(b []byte) error {
 		at := i
 		var err error
 		if i, err = d.row(b, i); err != nil {
-			if err, i = d.reject(b, at, lineEnd(b, at), err); err != nil {
+			if i, err = d.reject(b, at, lineEnd(b, at), err); err != nil {
 				return err
 			}
 			i = skipSpace(b, i)
@@ -86,7 +86,7 @@ func (d *NDJSON) rows(b []byte) error {
 		}
 		if i < len(b) && b[i] != '\n' {
 			err = d.takeBack(d.failAt(b, d.number, i, "", "only one object a line: text follows the row"))
-			if err, i = d.reject(b, at, lineEnd(b, i), err); err != nil {
+			if i, err = d.reject(b, at, lineEnd(b, i), err); err != nil {
 				return err
 			}
 		}
@@ -105,7 +105,7 @@ func (d *NDJSON) array(b []byte, i int) error {
 		at := i
 		var err error
 		if i, err = d.row(b, i); err != nil {
-			if err, i = d.reject(b, at, elementEnd(b, at), err); err != nil {
+			if i, err = d.reject(b, at, elementEnd(b, at), err); err != nil {
 				return err
 			}
 		}

@@ -184,7 +184,7 @@ func (m *tables) take(b []byte, start, after int, name string, row, end int) err
 		err = d.takeBack(d.failAt(b[:end], m.number, at, "", "text follows the row"))
 	}
 	if err != nil {
-		if err, _ = d.reject(b, start, after, err); err != nil {
+		if _, err = d.reject(b, start, after, err); err != nil {
 			if e, ok := err.(*RowError); ok {
 				e.Table = m.names[d]
 			}

@@ -247,14 +247,6 @@ func (c *Catalog) Drop(name string, kind Kind, cascade bool) (*Catalog, []*Relat
 	return next, dropped, nil
 }
 
-func namesOf(rels []*Relation) []string {
-	out := make([]string, len(rels))
-	for i, r := range rels {
-		out[i] = r.Name
-	}
-	return out
-}
-
 func (c *Catalog) clone() *Catalog {
 	next := &Catalog{
 		nextID: c.nextID, order: slices.Clone(c.order),
