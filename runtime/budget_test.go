@@ -35,7 +35,10 @@ func TestRelationsKeepTheirShare(t *testing.T) {
 		if m := e.Stats().Memory; i == 0 && m[ImagesPart] == 0 {
 			t.Fatalf("no image after a read: %v", m)
 		}
-		e.looked = e.looked.Add(-lookEvery)
+		must(t, e.do(context.Background(), func() error {
+			e.looked = e.looked.Add(-lookEvery)
+			return nil
+		}))
 		show(t, e, fmt.Sprintf("INSERT INTO t VALUES (%d, 1)", i))
 		if err := e.Checkpoint(context.Background()); err != nil { // what is dirty cannot go
 			t.Fatal(err)
