@@ -1,6 +1,6 @@
 // Command tidemill is the Tidemill server and what goes with it: serve runs it on a directory, sql is a shell, append
 // and export move files in and out, top watches it, demo shows it at work and proves its answers, bench measures
-// it, version tells what it is.
+// it, token makes a token for it, version tells what it is.
 //
 // Commands only read flags, wire packages together and choose the exit code: 0 when all went well, 1 when
 // something failed or an answer was wrong, 2 when the command line is wrong or the server cannot be reached.
