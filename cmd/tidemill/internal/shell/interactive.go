@@ -47,7 +47,11 @@ func (s *Session) greet(ctx context.Context) error {
 	if err != nil {
 		return &ConnError{Where: s.Where, Err: err}
 	}
-	fmt.Fprintf(s.Out, "Connected to %s, %d relations. \\? for help, \\q to quit.\n", s.Where, len(stats.Relations))
+	relations := fmt.Sprintf("%d relations", len(stats.Relations))
+	if len(stats.Relations) == 1 {
+		relations = "1 relation"
+	}
+	fmt.Fprintf(s.Out, "Connected to %s, %s. \\? for help, \\q to quit.\n", s.Where, relations)
 	return nil
 }
 
