@@ -104,9 +104,6 @@ func unknownColumn(rel *catalog.Relation, name string) error {
 // unused refuses to rename or drop a column that a view uses: by its plan, or by a name in its text, which must go on to be
 // what it means.
 func unused(cat *catalog.Catalog, rel *catalog.Relation, at int, verb string) error {
-	if plan.Uses(rel.Rules, rel.Name)[at] {
-		return &UnsupportedError{fmt.Sprintf("to %s column %s, which a CHECK or a generated column of the table uses,", verb, rel.Fields[at].Name), "create a table without them, and INSERT INTO it the rows"}
-	}
 	var users []string
 	for _, v := range cat.Dependents(rel.ID) {
 		if v.Kind == catalog.View && slices.Contains(v.DependsOn, rel.ID) && (plan.Uses(v.Plan, rel.Name)[at] || mentions(v.SQL, rel.Fields[at].Name)) {

@@ -70,9 +70,6 @@ func (a *ArrowStream) Add(message []byte) (end bool, err error) {
 	return end, err
 }
 
-// Rows returns how many rows have been added since the last Take.
-func (a *ArrowStream) Rows() int { return a.s.n }
-
 // Take returns the rows added since the last call. Errors are *RowError, *SchemaError or wrap ErrTooLarge.
 func (a *ArrowStream) Take() (*Rows, error) {
 	s := a.s

@@ -39,12 +39,6 @@ type Relation struct {
 	// Changes of a table's columns since it was created: older rows have others.
 	Changes []ColumnChange `json:"changes,omitempty"`
 
-	// Generated has the expression of each generated column of a table, empty for the others; or it is nil. Checks are
-	// its CHECK constraints. Rules computes them for rows: a Project with the generated columns, then the checks.
-	Generated []string   `json:"generated,omitempty"`
-	Checks    []string   `json:"checks,omitempty"`
-	Rules     *plan.Node `json:"rules,omitempty"`
-
 	SQL  string     `json:"sql"`            // the statement that created it
 	Plan *plan.Node `json:"plan,omitempty"` // a view's
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"tidemill/state/column"
-	"tidemill/views/plan"
 	"tidemill/views/plan/token"
 )
 
@@ -191,9 +190,6 @@ func (r *Relation) addColumn(a *AddColumn) {
 	if r.DefaultValues != nil {
 		r.DefaultValues = append(r.DefaultValues, nil)
 	}
-	if r.Generated != nil {
-		r.Generated = append(slices.Clone(r.Generated), "")
-	}
 	if r.Comments != nil {
 		r.Comments = append(slices.Clone(r.Comments), "")
 	}
@@ -233,13 +229,9 @@ func (r *Relation) dropColumn(at int) {
 	if r.DefaultValues != nil {
 		r.DefaultValues = slices.Delete(r.DefaultValues, at, at+1)
 	}
-	if r.Generated != nil {
-		r.Generated = slices.Delete(slices.Clone(r.Generated), at, at+1)
-	}
 	if r.Comments != nil {
 		r.Comments = slices.Delete(slices.Clone(r.Comments), at, at+1)
 	}
-	r.Rules = plan.WithoutColumn(r.Rules, at)
 	for i, k := range r.PrimaryKey {
 		if k > at {
 			r.PrimaryKey[i]--

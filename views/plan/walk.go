@@ -223,22 +223,3 @@ func DropColumn(n *Node, relation string, at int) {
 		}
 	})
 }
-
-// WithoutColumn returns n, whose only relation has lost a column that n does not read. n is not changed; nil stays nil.
-func WithoutColumn(n *Node, at int) *Node {
-	if n == nil {
-		return nil
-	}
-	c := *n
-	c.Columns = slices.Clone(n.Columns)
-	for i := range c.Columns {
-		if c.Columns[i] > at {
-			c.Columns[i]--
-		}
-	}
-	c.Inputs = make([]*Node, len(n.Inputs))
-	for i, in := range n.Inputs {
-		c.Inputs[i] = WithoutColumn(in, at)
-	}
-	return &c
-}

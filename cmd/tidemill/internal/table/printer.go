@@ -53,9 +53,6 @@ func New(w io.Writer, schema *arrow.Schema, o Options) *Printer {
 	return p
 }
 
-// Rows returns how many rows came, those that were not shown too.
-func (p *Printer) Rows() int64 { return p.n }
-
 // Add takes the rows of a batch; the batch is the caller's. The error is that of writing.
 func (p *Printer) Add(rec arrow.RecordBatch) error {
 	n := rec.NumRows()
