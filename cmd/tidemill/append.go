@@ -1,16 +1,16 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"tidemill/cmd/tidemill/internal/client"
 	"tidemill/cmd/tidemill/internal/load"
 	"tidemill/cmd/tidemill/internal/progress"
 )
@@ -68,17 +68,14 @@ counts as the same load is the table and the contents of the files; --producer n
 	return cmd
 }
 
-func (s *appendSettings) run(cmd *cobra.Command, args []string) (err error) {
+func (s *appendSettings) run(cmd *cobra.Command, args []string) error {
 	if err := s.check(args); err != nil {
 		return wrongUsage(cmd, err)
 	}
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	c, closer, err := s.open(ctx, cmd)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closer.Close()) }()
+	return s.with(cmd, func(ctx context.Context, c *client.Client) error { return s.load(ctx, cmd, c) })
+}
+
+func (s *appendSettings) load(ctx context.Context, cmd *cobra.Command, c *client.Client) (err error) {
 	s.Stdin = cmd.InOrStdin()
 	if s.rejects != "" {
 		f, err := os.Create(s.rejects)

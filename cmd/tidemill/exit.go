@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"tidemill/cmd/tidemill/internal/shell"
+	"tidemill/views/catalog"
 )
 
 // The exit codes.
@@ -50,13 +50,13 @@ func wrongUsage(cmd *cobra.Command, err error) error {
 // flagError explains flags that cannot be read; one that is misspelt gets the flag that was meant.
 func flagError(cmd *cobra.Command, err error) error {
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
-		best, least := "", 3
+		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if d := distance(e.GetSpecifiedName(), f.Name); d < least && !f.Hidden {
-				best, least = f.Name, d
+			if !f.Hidden {
+				names = append(names, f.Name)
 			}
 		})
-		if best != "" {
+		if best := catalog.Nearest(e.GetSpecifiedName(), names, 2); best != "" {
 			err = fmt.Errorf("%w; did you mean --%s?", err, best)
 		}
 	}
@@ -71,26 +71,4 @@ func argsOf(check cobra.PositionalArgs) cobra.PositionalArgs {
 		}
 		return nil
 	}
-}
-
-// distance counts the characters to insert, leave out or replace to make b of a.
-func distance(a, b string) int {
-	a, b = strings.ToLower(a), strings.ToLower(b)
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		last := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			next := slices.Min([]int{row[j] + 1, row[j+1] + 1, last + cost})
-			last, row[j+1] = row[j+1], next
-		}
-	}
-	return row[len(b)]
 }

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"errors"
+	"context"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"tidemill/cmd/tidemill/internal/client"
 	"tidemill/cmd/tidemill/internal/export"
 	"tidemill/cmd/tidemill/internal/table"
 )
@@ -27,22 +25,17 @@ compresses. "-" is standard output, with --format. The file appears when it is w
   tidemill export 'SELECT * FROM by_user WHERE total > 100 ORDER BY total DESC' top.ndjson.gz
   tidemill export by_region - --format csv`,
 		Args: argsOf(cobra.ExactArgs(2)),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-			defer stop()
-			c, closer, err := t.open(ctx, cmd)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, closer.Close()) }()
-			res, err := export.Run(ctx, c, export.Options{What: args[0], File: args[1], Format: export.Format(format), Stdout: cmd.OutOrStdout()})
-			if err != nil {
-				return err
-			}
-			if args[1] != "-" {
-				fmt.Fprintf(cmd.ErrOrStderr(), "wrote %s to %s\n", table.Bytes(res.Bytes), args[1])
-			}
-			return nil
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return t.with(cmd, func(ctx context.Context, c *client.Client) error {
+				res, err := export.Run(ctx, c, export.Options{What: args[0], File: args[1], Format: export.Format(format), Stdout: cmd.OutOrStdout()})
+				if err != nil {
+					return err
+				}
+				if args[1] != "-" {
+					fmt.Fprintf(cmd.ErrOrStderr(), "wrote %s to %s\n", table.Bytes(res.Bytes), args[1])
+				}
+				return nil
+			})
 		},
 	}
 	t.add(cmd)

@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -33,6 +36,18 @@ func (t *target) add(cmd *cobra.Command) {
 	f.Var(&t.memory, "memory", "memory for state and rows, with --dir")
 	cmd.MarkFlagsMutuallyExclusive("url", "dir")
 	_ = cmd.MarkFlagDirname("dir") // the flag is there
+}
+
+// with calls fn with the target open until it returns, and a context that ends with an interrupt of the process.
+func (t *target) with(cmd *cobra.Command, fn func(ctx context.Context, c *client.Client) error) (err error) {
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	c, closer, err := t.open(ctx, cmd)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closer.Close()) }()
+	return fn(ctx, c)
 }
 
 // open connects, or opens the directory. The error has the exit code. The closer is to be closed.

@@ -1,16 +1,15 @@
 package main
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"tidemill/cmd/tidemill/internal/client"
 	"tidemill/cmd/tidemill/internal/top"
 )
 
@@ -27,17 +26,10 @@ other.`,
   tidemill top --url 127.0.0.1:9000 --interval 5s
   tidemill top --count 1`,
 		Args: argsOf(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Interval < 100*time.Millisecond {
 				return wrongUsage(cmd, fmt.Errorf("--interval is %v: give 100ms or more", o.Interval))
 			}
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-			defer stop()
-			c, closer, err := t.open(ctx, cmd)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, closer.Close()) }()
 			o.Where, o.In, o.Out = t.where(), os.Stdin, cmd.OutOrStdout()
 			o.Screen = isScreen(o.Out) && isScreen(os.Stdin) && o.Count == 0
 			o.Unicode, o.Color = isScreen(o.Out) && unicodeLocale(), isScreen(o.Out) && isTerminal(os.Stdout)
@@ -48,7 +40,7 @@ other.`,
 				}
 				return w, h
 			}
-			return top.Run(ctx, c, o)
+			return t.with(cmd, func(ctx context.Context, c *client.Client) error { return top.Run(ctx, c, o) })
 		},
 	}
 	t.add(cmd)

@@ -112,10 +112,7 @@ func (b *bitCounts) Add(slots []int32, args []column.Column, w []int64) error {
 		if s < 0 || c.IsNull(i) {
 			continue
 		}
-		wt := int64(1)
-		if w != nil {
-			wt = w[i]
-		}
+		wt := weightOf(w, i)
 		if b.v[s].cur == nil {
 			b.v[s].cur = b.fresh()
 		}

@@ -36,10 +36,7 @@ func (b *boolean) Add(slots []int32, args []column.Column, w []int64) error {
 		if s < 0 || args[0].IsNull(i) {
 			continue
 		}
-		wt := int64(1)
-		if w != nil {
-			wt = w[i]
-		}
+		wt := weightOf(w, i)
 		b.v[s].cur[args[0].Data[i]&1] += wt
 	}
 	return nil

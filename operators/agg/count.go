@@ -83,6 +83,14 @@ func (c *count) Output(slots []int32, prev bool) (column.Column, *Errors) {
 	return column.Of(column.T(column.Int64), out, nil), nil
 }
 
+// weightOf returns the weight of row i.
+func weightOf(w []int64, i int) int64 {
+	if w == nil {
+		return 1
+	}
+	return w[i]
+}
+
 // anyNull reports whether a row has a NULL in one of the columns.
 func anyNull(cols []column.Column, i int) bool {
 	for c := range cols {

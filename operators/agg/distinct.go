@@ -21,10 +21,7 @@ func (d *distinct) Add(slots []int32, args []column.Column, w []int64) error {
 	for i, s := range slots {
 		out, weight := int32(-1), int64(0)
 		if s >= 0 && !anyNull(args, i) {
-			wt := int64(1)
-			if w != nil {
-				wt = w[i]
-			}
+			wt := weightOf(w, i)
 			d.buf = d.enc.AppendKey(d.buf[:0], args, i)
 			before, after, err := d.trace.Add(s, d.buf, wt)
 			if err != nil {

@@ -30,10 +30,7 @@ func (e *extreme) Add(slots []int32, cols []column.Column, w []int64) error {
 		if s < 0 || cols[0].IsNull(i) {
 			continue
 		}
-		wt := int64(1)
-		if w != nil {
-			wt = w[i]
-		}
+		wt := weightOf(w, i)
 		e.buf = e.enc.AppendIdentity(e.buf[:0], cols, i)
 		if err := e.add(s, e.buf, wt); err != nil {
 			return err
@@ -109,10 +106,7 @@ func NewIdentity(types []column.Type, trace Trace) *Identity {
 // AddRows adds row i of the group columns to slots[i].
 func (d *Identity) AddRows(slots []int32, cols []column.Column, w []int64) error {
 	for i, s := range slots {
-		wt := int64(1)
-		if w != nil {
-			wt = w[i]
-		}
+		wt := weightOf(w, i)
 		d.buf = d.enc.AppendIdentity(d.buf[:0], cols, i)
 		if err := d.add(s, d.buf, wt); err != nil {
 			return err

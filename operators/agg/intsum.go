@@ -151,10 +151,7 @@ func (a *intSum) Add(slots []int32, args []column.Column, w []int64) error {
 			} else {
 				v = column.Values[column.Int128](arg)[i]
 			}
-			wt := int64(1)
-			if w != nil {
-				wt = w[i]
-			}
+			wt := weightOf(w, i)
 			a.v[s].cur.add(v.Lo, v.Hi, wt)
 		}
 	}

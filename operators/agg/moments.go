@@ -176,10 +176,7 @@ func (a *momentAgg) Add(slots []int32, args []column.Column, w []int64) error {
 		if slot < 0 || anyNull(args, i) {
 			continue
 		}
-		wt := int64(1)
-		if w != nil {
-			wt = w[i]
-		}
+		wt := weightOf(w, i)
 		s := a.v[slot].cur
 		if s == nil {
 			s = &sums{}

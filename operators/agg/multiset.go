@@ -102,10 +102,7 @@ func (m *multiset) Add(slots []int32, cols []column.Column, w []int64) error {
 		if s < 0 || !m.counts(cols, i) {
 			continue
 		}
-		wt := int64(1)
-		if w != nil {
-			wt = w[i]
-		}
+		wt := weightOf(w, i)
 		if _, _, err := m.trace.Add(s, m.rows.row(cols, i), wt); err != nil {
 			return err
 		}

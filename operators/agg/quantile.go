@@ -186,10 +186,7 @@ func (q *quantile) Add(slots []int32, cols []column.Column, w []int64) error {
 		if s < 0 || cols[0].IsNull(i) {
 			continue
 		}
-		wt := int64(1)
-		if w != nil {
-			wt = w[i]
-		}
+		wt := weightOf(w, i)
 		value := q.rows.row(cols, i)
 		before, after, err := q.trace.Add(s, value, wt)
 		if err != nil {

@@ -76,10 +76,7 @@ func (a *intervalAvg) Add(slots []int32, args []column.Column, w []int64) error 
 		if s < 0 || args[0].IsNull(i) {
 			continue
 		}
-		wt := int64(1)
-		if w != nil {
-			wt = w[i]
-		}
+		wt := weightOf(w, i)
 		v := &a.v[s].cur
 		v.n += wt
 		v.months += wt * int64(vals[i].Months)

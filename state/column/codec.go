@@ -91,21 +91,26 @@ func Parts(cols []Column) [][]byte {
 			d[3] = flagHasValid
 			parts.add(cleanBitmap(c.Valid, c.N))
 		}
-		data := c.Data
-		if c.Type.Varlen() {
-			data = c.usedText()
-			parts.add(c.rebasedOffsets())
-		} else {
-			data = data[:c.N*c.Type.Size()]
-		}
-		binary.LittleEndian.PutUint64(d[8:], uint64(len(data)))
-		parts.add(data)
+		binary.LittleEndian.PutUint64(d[8:], parts.addValues(c))
 	}
 	return parts
 }
 
 // pieces are the parts of a payload.
 type pieces [][]byte
+
+// addValues appends the buffers of a column without parts, the bitmap aside, and returns how many bytes its values have.
+func (p *pieces) addValues(c *Column) uint64 {
+	data := c.Data
+	if c.Type.Varlen() {
+		data = c.usedText()
+		p.add(c.rebasedOffsets())
+	} else {
+		data = data[:c.N*c.Type.Size()]
+	}
+	p.add(data)
+	return uint64(len(data))
+}
 
 // add appends a buffer and the zeros after it.
 func (p *pieces) add(b []byte) {

@@ -148,10 +148,9 @@ func fixture() []column.Column {
 	return c
 }
 
-// TestFixtureV1 reads bytes written when version 1 was frozen, and writes the same ones.
-func TestFixtureV1(t *testing.T) {
-	const path = "testdata/columns_v1.bin"
-	want := fixture()
+// readFixture compares a fixture, whose columns have so many rows, with want, and returns its columns and bytes.
+func readFixture(t *testing.T, path string, want []column.Column, rows int) ([]column.Column, []byte) {
+	t.Helper()
 	if *rewrite {
 		if err := os.WriteFile(path, column.EncodeColumns(want), 0o644); err != nil {
 			t.Fatal(err)
@@ -161,13 +160,19 @@ func TestFixtureV1(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := mustDecode(t, b, 3)
+	got := mustDecode(t, b, rows)
 	for i := range want {
 		if d := columntest.Diff(&want[i], &got[i]); d != "" {
 			t.Error(d)
 		}
 	}
-	if !bytes.Equal(column.EncodeColumns(want), b) {
+	return got, b
+}
+
+// TestFixtureV1 reads bytes written when version 1 was frozen, and writes the same ones.
+func TestFixtureV1(t *testing.T) {
+	want := fixture()
+	if _, b := readFixture(t, "testdata/columns_v1.bin", want, 3); !bytes.Equal(column.EncodeColumns(want), b) {
 		t.Error("version 1 is written differently now")
 	}
 }
@@ -180,25 +185,8 @@ func trees() []column.Column {
 
 // TestFixtureV2 is TestFixtureV1 for version 2.
 func TestFixtureV2(t *testing.T) {
-	const path = "testdata/columns_v2.bin"
-	want := trees()
-	if *rewrite {
-		if err := os.WriteFile(path, column.EncodeColumns(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := mustDecode(t, b, 5)
-	if !bytes.Equal(column.EncodeColumns(got), b) {
+	if got, b := readFixture(t, "testdata/columns_v2.bin", trees(), 5); !bytes.Equal(column.EncodeColumns(got), b) {
 		t.Error("version 2 is written differently now")
-	}
-	for i := range want {
-		if d := columntest.Diff(&want[i], &got[i]); d != "" {
-			t.Error(d)
-		}
 	}
 }
 

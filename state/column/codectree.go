@@ -91,15 +91,7 @@ func (c *Column) addTree(parts *pieces) {
 		}
 		return
 	}
-	data := c.Data
-	if c.Type.Varlen() {
-		data = c.usedText()
-		parts.add(c.rebasedOffsets())
-	} else {
-		data = data[:c.N*c.Type.Size()]
-	}
-	binary.LittleEndian.PutUint64(node[8:], uint64(len(data)))
-	parts.add(data)
+	binary.LittleEndian.PutUint64(node[8:], parts.addValues(c))
 }
 
 // decodeTrees is DecodeColumns for version 2, with the header read and b aligned.

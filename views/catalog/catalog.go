@@ -312,17 +312,27 @@ func (r *Relation) check() error {
 
 // similar returns a hint with the relation whose name is nearest, or none.
 func (c *Catalog) similar(name string) string {
-	best, at := "", len(name)/2+1
-	for _, id := range c.order {
-		n := c.byID[id].Name
-		if d := distance(fold(name), fold(n)); d < at {
-			best, at = n, d
-		}
+	names := make([]string, len(c.order))
+	for i, id := range c.order {
+		names[i] = c.byID[id].Name
 	}
+	best := Nearest(name, names, len(name)/2)
 	if best == "" {
 		return ""
 	}
 	return fmt.Sprintf("did you mean %q?", best)
+}
+
+// Nearest returns the first of the names that are the fewest bytes, and at most so many, away from name, without regard to the
+// case of ASCII letters; "" for none. A byte inserted, deleted or replaced counts one.
+func Nearest(name string, names []string, most int) string {
+	best, at := "", most+1
+	for _, n := range names {
+		if d := distance(fold(name), fold(n)); d < at {
+			best, at = n, d
+		}
+	}
+	return best
 }
 
 // distance is the number of bytes to insert, delete or replace to make a of b.
